@@ -1,0 +1,47 @@
+// npm test: installs and builds what is needed, checks the sources, and runs every test.
+// With --quick it leaves out what needs other people's programs; further words go to vitest.
+import { spawnSync } from "node:child_process";
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { build, install, root, run, say } from "./setup.mjs";
+
+const args = process.argv.slice(2);
+const quick = args.includes("--quick");
+const rest = args.filter((arg) => arg !== "--quick");
+const started = Date.now();
+
+install();
+if (!quick && existsSync(join(root, "test", "peers", "package.json"))) install(join(root, "test", "peers"));
+build();
+if (rest.length === 0) {
+  check("format", "oxfmt", ["--check", "."]);
+  check("lint", "oxlint", ["--type-aware", "--deny-warnings"]);
+  check("types", "tsc", ["-p", "."]);
+  check("unused code", "knip", []);
+}
+const projects = quick ? ["--project", "unit"] : [];
+const { status } = spawnSync(process.execPath, [tool("vitest"), "run", ...projects, ...rest], {
+  cwd: root,
+  stdio: "inherit",
+});
+say(`${status === 0 ? "Passed" : "Failed"} after ${Math.round((Date.now() - started) / 1000)} s.`);
+process.exit(status ?? 1);
+
+function check(what, program, words) {
+  say(`Checking ${what} …`);
+  run(process.execPath, [tool(program), ...words]);
+}
+
+function tool(name) {
+  return join(
+    root,
+    "node_modules",
+    ...{
+      oxfmt: ["oxfmt", "bin", "oxfmt"],
+      oxlint: ["oxlint", "bin", "oxlint"],
+      tsc: ["typescript", "bin", "tsc"],
+      knip: ["knip", "bin", "knip.js"],
+      vitest: ["vitest", "vitest.mjs"],
+    }[name],
+  );
+}
