@@ -1,0 +1,26 @@
+/** What can go wrong with us. `docs/errors.md` has a sentence for each. */
+export type ProxyErrorCode =
+  | "BAD_USAGE"
+  | "BAD_PATTERN"
+  | "UNSAFE_PATTERN"
+  | "COMMAND_NOT_FOUND"
+  | "COMMAND_NOT_RUNNABLE"
+  | "BAD_DIRECTORY"
+  | "FILE_NOT_WRITABLE"
+  | "FILE_NOT_READABLE"
+  | "TOOL_LIST_FAILED"
+  | "NO_AUDIT_KEY";
+
+/** A fault of ours, or of what we were asked to do. The first line says what, the second what to do about it. */
+export class ProxyError extends Error {
+  readonly code: ProxyErrorCode;
+  /** The second line. */
+  readonly remedy: string;
+
+  constructor(code: ProxyErrorCode, message: string, remedy: string, options?: ErrorOptions) {
+    super(message, options);
+    this.name = "ProxyError";
+    this.code = code;
+    this.remedy = remedy;
+  }
+}

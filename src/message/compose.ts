@@ -1,0 +1,36 @@
+import type { Id } from "./id.ts";
+
+/** What goes back to a peer whose request is refused. */
+export interface WireError {
+  readonly code: number;
+  readonly message: string;
+  readonly data?: unknown;
+}
+
+/** An answer that refuses. The id stands as its sender spelled it; null where there is none to trust. */
+export function composeError(id: Id | null, error: WireError): Buffer {
+  const body = error.data === undefined ? { code: error.code, message: error.message } : error;
+  return compose(id, `"error":${JSON.stringify(body)}}`);
+}
+
+/** An answer that carries a result, given as JSON text. */
+export function composeResult(id: Id, result: Buffer): Buffer {
+  return Buffer.concat([compose(id, '"result":'), result, CLOSE]);
+}
+
+/** A request of our own. Its params are JSON text. */
+export function composeRequest(id: string, method: string, params: string): Buffer {
+  return Buffer.from(
+    `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"method":${JSON.stringify(method)},"params":${params}}`,
+  );
+}
+
+const CLOSE = Buffer.from("}");
+
+function compose(id: Id | null, rest: string): Buffer {
+  return Buffer.concat([
+    Buffer.from('{"jsonrpc":"2.0","id":'),
+    Buffer.from(id === null ? "null" : id.spelled, "latin1"),
+    Buffer.from(`,${rest}`),
+  ]);
+}

@@ -1,0 +1,179 @@
+import { BACKSLASH, OPEN_ARRAY, OPEN_OBJECT, QUOTE } from "./characters.ts";
+import type { Fault } from "./faults.ts";
+import { createGistReader } from "./gist.ts";
+import { readId, type Id } from "./id.ts";
+import { SLOT } from "./keys.ts";
+import { describeMethod, findMethod, MAX_METHOD_BYTES, type Method } from "./methods.ts";
+import type { Payload } from "./message.ts";
+import { scan, type Scan } from "./scan.ts";
+import { readText } from "./text.ts";
+
+/** Where a value stands in the bytes of its message. */
+export interface Span {
+  readonly start: number;
+  readonly end: number;
+}
+
+/** Somebody asks and waits. */
+export interface RequestEnvelope {
+  readonly kind: "request";
+  readonly id: Id;
+  readonly method: Method;
+  readonly params: Span | null;
+  /** The text that says what it is about, where its method has such a thing: the string in its quotes. */
+  readonly subject: Span | null;
+}
+
+/** Somebody says, and does not wait. */
+export interface NotificationEnvelope {
+  readonly kind: "notification";
+  readonly method: Method;
+  readonly params: Span | null;
+}
+
+/** The answer to a request. */
+export interface ResultEnvelope {
+  readonly kind: "result";
+  readonly id: Id;
+  readonly result: Span;
+}
+
+/** The refusal of a request. Without an id it says that something could not be read. */
+export interface ErrorEnvelope {
+  readonly kind: "error";
+  readonly id: Id | null;
+  readonly error: Span;
+}
+
+/** Several messages in one array. Each is opened on its own. */
+export interface BatchEnvelope {
+  readonly kind: "batch";
+}
+
+/** What cannot be read in one way only. `id` is whom to tell, where that is certain. */
+export interface OpaqueEnvelope {
+  readonly kind: "opaque";
+  readonly fault: Fault;
+  readonly id: Id | null;
+  /** What it looks like: something that waits for an answer, an answer, or neither. */
+  readonly like: "request" | "answer" | "neither";
+  /** Where the JSON text of an id that is no proper id stands, to find out whose answer this was. */
+  readonly oddId: Span | null;
+}
+
+/** What a message says it is. */
+export type Envelope =
+  | RequestEnvelope
+  | NotificationEnvelope
+  | ResultEnvelope
+  | ErrorEnvelope
+  | BatchEnvelope
+  | OpaqueEnvelope;
+
+/** Reads the envelope of one message. Never throws: the unreadable is a kind of envelope. */
+export function readEnvelope(payload: Payload, breaks: "allow" | "refuse"): Envelope {
+  const { bytes } = payload;
+  const found = scan(payload);
+  const { fault, spans } = found;
+  if (fault === "not-json" || fault === "not-utf8" || fault === "too-deep") return glance(payload, fault);
+  if (found.opens === OPEN_OBJECT) {
+    const idStart = spans[2 * SLOT.id];
+    const id = idStart >= 0 && !found.idInDoubt ? readId(bytes, idStart, spans[2 * SLOT.id + 1]) : undefined;
+    const read = fault ?? readObject(bytes, found, id, breaks);
+    if (typeof read !== "string") return read;
+    return opaque(read, id ?? null, likeness(found), id === undefined && idStart >= 0 ? spanOf(found, SLOT.id) : null);
+  }
+  if (fault !== null) return opaque(fault, null, "request", null);
+  if (found.opens !== OPEN_ARRAY) return opaque("not-an-object", null, "request", null);
+  return found.breaks && breaks === "refuse" ? opaque("carriage-return", null, "request", null) : BATCH;
+}
+
+function readObject(bytes: Buffer, found: Scan, id: Id | undefined, breaks: "allow" | "refuse"): Envelope | Fault {
+  const { spans } = found;
+  if (found.breaks && breaks === "refuse") return "carriage-return";
+  const version = spans[2 * SLOT.jsonrpc];
+  if (version < 0 || !isVersion(bytes, version, spans[2 * SLOT.jsonrpc + 1])) return "bad-version";
+  const hasId = spans[2 * SLOT.id] >= 0;
+  const isResult = spans[2 * SLOT.result] >= 0;
+  const isError = spans[2 * SLOT.error] >= 0;
+  const methodStart = spans[2 * SLOT.method];
+  if (methodStart < 0) {
+    if (isResult === isError || !hasId) return "ambiguous";
+    // An error may have no id: its sender could not read ours.
+    if (id === undefined && (isResult || bytes[spans[2 * SLOT.id]] !== NULL)) return "bad-id";
+    if (isError) return { kind: "error", id: id ?? null, error: spanOf(found, SLOT.error) };
+    return id === undefined ? "bad-id" : { kind: "result", id, result: spanOf(found, SLOT.result) };
+  }
+  if (isResult || isError) return "ambiguous";
+  if (hasId && id === undefined) return "bad-id";
+  const method = readMethod(bytes, methodStart, spans[2 * SLOT.method + 1]);
+  if (typeof method === "string") return method;
+  const paramsStart = spans[2 * SLOT.params];
+  let params: Span | null = null;
+  let subject: Span | null = null;
+  if (paramsStart >= 0) {
+    if (bytes[paramsStart] === OPEN_OBJECT) params = spanOf(found, SLOT.params);
+    else if (bytes[paramsStart] !== NULL) return "bad-params";
+    if (method.subject !== null && spans[2 * SLOT[method.subject]] >= 0) {
+      subject = spanOf(found, SLOT[method.subject]);
+      const wrong = checkSubject(bytes, subject);
+      if (wrong !== null) return wrong;
+    }
+  }
+  if (id === undefined) return { kind: "notification", method, params };
+  return { kind: "request", id, method, params, subject };
+}
+
+const NULL = "n".charCodeAt(0);
+const BATCH: BatchEnvelope = { kind: "batch" };
+
+/** What can be told of bytes that were not read to their end: who should hear that they were refused. */
+function glance({ bytes, start, end }: Payload, fault: Fault): OpaqueEnvelope {
+  const reader = createGistReader();
+  reader.push(bytes.subarray(start, end));
+  const { id, hasMethod } = reader.end();
+  if (id !== null && !hasMethod) return opaque(fault, id, "answer", null);
+  // What is not JSON has no id to trust: answering would be guessing.
+  return fault === "too-deep" ? opaque(fault, id, "request", null) : opaque(fault, null, "neither", null);
+}
+
+function opaque(fault: Fault, id: Id | null, like: OpaqueEnvelope["like"], oddId: Span | null): OpaqueEnvelope {
+  return { kind: "opaque", fault, id, like, oddId };
+}
+
+function likeness({ spans }: Scan): OpaqueEnvelope["like"] {
+  const isAnswer = spans[2 * SLOT.result] >= 0 || spans[2 * SLOT.error] >= 0;
+  if (isAnswer && spans[2 * SLOT.method] < 0) return "answer";
+  return spans[2 * SLOT.id] >= 0 ? "request" : "neither";
+}
+
+function isVersion(bytes: Buffer, start: number, end: number): boolean {
+  if (bytes[start] !== QUOTE) return false;
+  if (end - start === 5 && bytes[start + 1] === 0x32 && bytes[start + 2] === 0x2e && bytes[start + 3] === 0x30)
+    return true;
+  return readText(bytes, start + 1, end - 1) === "2.0";
+}
+
+function readMethod(bytes: Buffer, start: number, end: number): Method | Fault {
+  if (bytes[start] !== QUOTE) return "bad-method";
+  const known = findMethod(bytes, start + 1, end - 1);
+  if (known !== undefined) return known;
+  if (end - start > MAX_METHOD_BYTES) return "variant-method";
+  const name = readText(bytes, start + 1, end - 1);
+  if (!name.isWellFormed()) return "lone-surrogate";
+  return describeMethod(name) ?? "variant-method";
+}
+
+/** What a request is about must be text that everyone reads alike; otherwise nobody can judge it. */
+function checkSubject(bytes: Buffer, subject: Span): Fault | null {
+  if (bytes[subject.start] !== QUOTE) return "bad-subject";
+  for (let at = subject.start + 1; at < subject.end - 1; at++) {
+    if (bytes[at] !== BACKSLASH) continue;
+    return readText(bytes, subject.start + 1, subject.end - 1).isWellFormed() ? null : "lone-surrogate";
+  }
+  return null;
+}
+
+function spanOf(found: Scan, slot: number): Span {
+  return { start: found.spans[2 * slot], end: found.spans[2 * slot + 1] };
+}

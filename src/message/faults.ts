@@ -1,0 +1,24 @@
+/** Why a message cannot be read in one way only: each by name, with what a peer that waits is told. */
+export const FAULTS = {
+  "not-json": { code: -32700, text: "Parse error" },
+  "not-utf8": { code: -32700, text: "Parse error" },
+  "too-large": { code: -32600, text: "Invalid request: message too large" },
+  "too-deep": { code: -32600, text: "Invalid request: nested too deeply" },
+  "carriage-return": { code: -32600, text: "Invalid request: carriage return inside the message" },
+  "duplicate-key": { code: -32600, text: "Invalid request: duplicate key" },
+  "variant-key": { code: -32600, text: "Invalid request: ambiguous key" },
+  "prototype-key": { code: -32600, text: "Invalid request: ambiguous key" },
+  "lone-surrogate": { code: -32600, text: "Invalid request: lone surrogate" },
+  "not-an-object": { code: -32600, text: "Invalid request: not an object" },
+  batch: { code: -32600, text: "Invalid request: batches are not supported here" },
+  "bad-version": { code: -32600, text: 'Invalid request: jsonrpc must be "2.0"' },
+  "bad-id": { code: -32600, text: "Invalid request: id must be a string or an integer" },
+  "bad-method": { code: -32600, text: "Invalid request: method must be a string" },
+  "variant-method": { code: -32601, text: "Method not found" },
+  "bad-params": { code: -32600, text: "Invalid request: params must be an object" },
+  "bad-subject": { code: -32602, text: "Invalid params: what a request is about must be a string" },
+  ambiguous: { code: -32600, text: "Invalid request: neither a request nor an answer" },
+} as const;
+
+/** The name of what is wrong with a message. */
+export type Fault = keyof typeof FAULTS;

@@ -1,0 +1,149 @@
+import { isUtf8 } from "node:buffer";
+import {
+  BACKSLASH,
+  CLOSE_ARRAY,
+  CLOSE_OBJECT,
+  COLON,
+  COMMA,
+  CR,
+  LF,
+  OPEN_ARRAY,
+  OPEN_OBJECT,
+  QUOTE,
+  SPACE,
+  TAB,
+} from "./characters.ts";
+import { MAX_ID_BYTES, readId, type Id } from "./id.ts";
+
+/** What can be told of a message that is not kept: whose it was, so that nobody waits in vain. */
+export interface Gist {
+  /** The id at the root, where there is exactly one and it is proper. */
+  readonly id: Id | null;
+  /** Whether there was a method at the root: a request, not an answer. */
+  readonly hasMethod: boolean;
+}
+
+/** Follows a message piece by piece without keeping it. */
+export interface GistReader {
+  push(bytes: Buffer): void;
+  end(): Gist;
+}
+
+/**
+ * Reads the root's `id` and `method` out of a stream of bytes. It does not validate: nothing it
+ * says lets a message pass, it only finds out who should be told that one did not.
+ */
+export function createGistReader(): GistReader {
+  let depth = 0;
+  let inString = false;
+  let escaped = false;
+  let atKey = false; // the next string at the root is a key
+  let key = ""; // the key whose value is being read, at the root
+  let word = ""; // the string or number being read, at the root, as latin1
+  let began = false;
+  let isObject = false;
+  let hasMethod = false;
+  let ids = 0;
+  let token = "";
+
+  function endWord(): void {
+    if (key === "id" && word !== "") {
+      ids++;
+      token = word;
+    }
+    word = "";
+  }
+
+  function take(byte: number): void {
+    if (word.length <= MAX_ID_BYTES) word += String.fromCharCode(byte);
+  }
+
+  function step(byte: number): void {
+    if (inString) {
+      if (depth === 1) take(byte);
+      if (escaped) escaped = false;
+      else if (byte === BACKSLASH) escaped = true;
+      else if (byte === QUOTE) {
+        inString = false;
+        if (depth === 1 && atKey) {
+          key = unquote(word);
+          word = "";
+          atKey = false;
+          if (key === "method") hasMethod = true;
+        }
+      }
+      return;
+    }
+    switch (byte) {
+      case QUOTE:
+        inString = true;
+        if (depth === 1) take(byte);
+        return;
+      case OPEN_OBJECT:
+      case OPEN_ARRAY:
+        if (!began) {
+          isObject = byte === OPEN_OBJECT;
+          atKey = isObject;
+        }
+        began = true;
+        depth++;
+        return;
+      case CLOSE_OBJECT:
+      case CLOSE_ARRAY:
+        if (depth === 1) endWord();
+        depth--;
+        return;
+      case COMMA:
+        if (depth === 1) {
+          endWord();
+          key = "";
+          atKey = isObject;
+        }
+        return;
+      case COLON:
+      case SPACE:
+      case TAB:
+      case CR:
+      case LF:
+        return;
+      default:
+        began = true;
+        if (depth === 1) take(byte);
+    }
+  }
+
+  return {
+    push(bytes) {
+      for (let at = 0; at < bytes.length; at++) {
+        if (inString && depth !== 1 && !escaped) {
+          // Inside the strings below the root only their end matters.
+          const byte = bytes[at];
+          if (byte !== QUOTE && byte !== BACKSLASH) continue;
+        }
+        step(bytes[at]);
+      }
+    },
+    end() {
+      const bytes = Buffer.from(token, "latin1");
+      const certain = isObject && ids === 1 && isUtf8(bytes);
+      return { id: (certain ? readTrusted(bytes) : undefined) ?? null, hasMethod };
+    },
+  };
+}
+
+function readTrusted(bytes: Buffer): Id | undefined {
+  try {
+    return readId(bytes, 0, bytes.length);
+  } catch {
+    // The bytes have not been validated: an escape in the id may be broken.
+    return undefined;
+  }
+}
+
+function unquote(word: string): string {
+  try {
+    return String(JSON.parse(word));
+  } catch {
+    return "";
+  }
+}

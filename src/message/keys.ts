@@ -1,0 +1,124 @@
+import { fold } from "./fold.ts";
+
+/** Where the scanner notes what says whom a message is for and about: two numbers each, start and end of the value. */
+export const SLOT = {
+  jsonrpc: 0,
+  id: 1,
+  method: 2,
+  params: 3,
+  result: 4,
+  error: 5,
+  name: 6,
+  uri: 7,
+  taskId: 8,
+} as const;
+
+/** How many slots there are. */
+export const SLOTS = 9;
+
+/** A key the level knows, whose place is not noted. */
+export const KNOWN = -1;
+/** A key the level does not know. */
+export const UNKNOWN = -2;
+/** A key that some peer would take for one that matters. */
+export const VARIANT = -3;
+/** `__proto__`: an own member to some, the prototype to others. */
+export const PROTOTYPE = -4;
+
+// Longer keys at these levels are not weighed but refused: folding them would cost more than any
+// peer's honest use is worth.
+const MAX_KEY_BYTES = 1024;
+
+interface Entry {
+  readonly bytes: Buffer;
+  readonly slot: number;
+}
+
+/** The keys of one level of a message: the six of the envelope, or those of `params`. */
+export interface Level {
+  /** By length and first letter. Where two keys share a place, the second is found the long way. */
+  readonly index: readonly (Entry | undefined)[];
+  readonly slots: ReadonlyMap<string, number>;
+  readonly folded: ReadonlySet<string>;
+}
+
+/** The members of the envelope. */
+export const ROOT: Level = createLevel(["jsonrpc", "id", "method", "params", "result", "error"], []);
+
+/** The members of `params` that decide what a request means, and those that are merely common. */
+export const PARAMS: Level = createLevel(
+  [
+    "name",
+    "uri",
+    "arguments",
+    "cursor",
+    "_meta",
+    "requestId",
+    "progressToken",
+    "taskId",
+    "inputResponses",
+    "requestState",
+  ],
+  [
+    "protocolVersion",
+    "capabilities",
+    "clientInfo",
+    "level",
+    "logger",
+    "data",
+    "progress",
+    "total",
+    "message",
+    "messages",
+    "reason",
+    "ref",
+    "argument",
+    "context",
+    "task",
+    "mode",
+    "url",
+    "requestedSchema",
+    "elicitationId",
+    "modelPreferences",
+    "systemPrompt",
+    "includeContext",
+    "temperature",
+    "maxTokens",
+    "stopSequences",
+    "metadata",
+    "tools",
+    "toolChoice",
+    "notifications",
+  ],
+);
+
+/** The slot of a key without escapes, or one of KNOWN, UNKNOWN, VARIANT, PROTOTYPE. */
+export function slotOf(level: Level, bytes: Buffer, start: number, end: number): number {
+  const length = end - start;
+  if (length > MAX_KEY_BYTES) return VARIANT;
+  const entry = level.index[(length << 5) | (bytes[start] & 31)];
+  if (entry !== undefined && entry.bytes.length === length) {
+    let at = 0;
+    while (at < length && entry.bytes[at] === bytes[start + at]) at++;
+    if (at === length) return entry.slot;
+  }
+  return slotOfOddKey(level, bytes.toString("utf8", start, end));
+}
+
+/** The slot of a key that is given as text: one that was escaped, or that nothing matched. */
+export function slotOfOddKey(level: Level, key: string): number {
+  const slot = level.slots.get(key);
+  if (slot !== undefined) return slot;
+  if (key === "__proto__") return PROTOTYPE;
+  return level.folded.has(fold(key)) ? VARIANT : UNKNOWN;
+}
+
+function createLevel(guarded: readonly string[], common: readonly string[]): Level {
+  const slots = new Map<string, number>();
+  for (const name of guarded) slots.set(name, name in SLOT ? SLOT[name as keyof typeof SLOT] : KNOWN);
+  for (const name of common) slots.set(name, KNOWN);
+  const index: (Entry | undefined)[] = Array.from({ length: 32 * 32 });
+  for (const [name, slot] of slots)
+    index[(name.length << 5) | (name.charCodeAt(0) & 31)] ??= { bytes: Buffer.from(name), slot };
+  return { index, slots, folded: new Set(guarded.map(fold)) };
+}

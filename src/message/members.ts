@@ -1,0 +1,110 @@
+import {
+  BACKSLASH,
+  CLOSE_ARRAY,
+  CLOSE_OBJECT,
+  COMMA,
+  CR,
+  ENDS_RUN,
+  endOfRun,
+  LF,
+  OPEN_ARRAY,
+  OPEN_OBJECT,
+  QUOTE,
+  SPACE,
+  TAB,
+} from "./characters.ts";
+import type { Span } from "./envelope.ts";
+import { readText } from "./text.ts";
+
+// Everything here reads bytes that the scanner has found valid, and relies on it.
+
+/** Calls `visit` for each member of the object at `span`: its decoded key, its value's place, and where the member begins. */
+export function eachMember(bytes: Buffer, span: Span, visit: (key: string, value: Span, begins: number) => void): void {
+  let at = skipSpace(bytes, span.start + 1);
+  while (bytes[at] !== CLOSE_OBJECT) {
+    const keyEnd = endOfString(bytes, at);
+    const key = readText(bytes, at + 1, keyEnd - 1);
+    const start = skipSpace(bytes, skipSpace(bytes, keyEnd) + 1);
+    const end = endOfValue(bytes, start);
+    visit(key, { start, end }, at);
+    at = skipSpace(bytes, end);
+    if (bytes[at] === COMMA) at = skipSpace(bytes, at + 1);
+  }
+}
+
+/** The place of the member with this key, or null. What is no object has no members. */
+export function findMember(bytes: Buffer, span: Span, key: string): Span | null {
+  if (bytes[span.start] !== OPEN_OBJECT) return null;
+  let found: Span | null = null;
+  eachMember(bytes, span, (name, value) => {
+    if (name === key) found = value;
+  });
+  return found;
+}
+
+/** The places of the elements of the array at `span`. */
+export function listElements(bytes: Buffer, span: Span): Span[] {
+  const elements: Span[] = [];
+  let at = skipSpace(bytes, span.start + 1);
+  while (bytes[at] !== CLOSE_ARRAY) {
+    const end = endOfValue(bytes, at);
+    elements.push({ start: at, end });
+    at = skipSpace(bytes, end);
+    if (bytes[at] === COMMA) at = skipSpace(bytes, at + 1);
+  }
+  return elements;
+}
+
+/** The text of the string at `span`, or null when it is something else. */
+export function readString(bytes: Buffer, span: Span | null): string | null {
+  if (span === null || bytes[span.start] !== QUOTE) return null;
+  return readText(bytes, span.start + 1, span.end - 1);
+}
+
+function endOfValue(bytes: Buffer, at: number): number {
+  const first = bytes[at];
+  if (first === QUOTE) return endOfString(bytes, at);
+  if (first !== OPEN_OBJECT && first !== OPEN_ARRAY) {
+    while (at < bytes.length && !endsScalar(bytes[at])) at++;
+    return at;
+  }
+  let depth = 0;
+  for (;;) {
+    const byte = bytes[at];
+    if (byte === QUOTE) {
+      at = endOfString(bytes, at);
+      continue;
+    }
+    at++;
+    if (byte === OPEN_OBJECT || byte === OPEN_ARRAY) depth++;
+    else if ((byte === CLOSE_OBJECT || byte === CLOSE_ARRAY) && --depth === 0) return at;
+  }
+}
+
+function endOfString(bytes: Buffer, at: number): number {
+  at++;
+  for (;;) {
+    const long = at + 24;
+    while (ENDS_RUN[bytes[at]] === 0) {
+      if (++at === long) {
+        at = endOfRun(bytes, at, bytes.length);
+        break;
+      }
+    }
+    if (bytes[at] === BACKSLASH) at += 2;
+    else return at + 1;
+  }
+}
+
+function endsScalar(byte: number): boolean {
+  return byte === COMMA || byte === CLOSE_OBJECT || byte === CLOSE_ARRAY || isSpace(byte);
+}
+
+function skipSpace(bytes: Buffer, at: number): number {
+  while (isSpace(bytes[at])) at++;
+  return at;
+}
+
+function isSpace(byte: number): boolean {
+  return byte === SPACE || byte === TAB || byte === LF || byte === CR;
+}

@@ -1,0 +1,37 @@
+import { isAscii } from "node:buffer";
+import { type Envelope, readEnvelope, type Span } from "./envelope.ts";
+
+/** Up is from client to server, down is from server to client. */
+export type Direction = "up" | "down";
+
+/**
+ * Where the bytes of a message are: part of a buffer, often with neighbours. To make a view of
+ * each would cost more than reading most of them.
+ */
+export interface Payload extends Span {
+  readonly bytes: Buffer;
+  /** Whether there is nothing but ASCII in the whole buffer; then it need not be checked again. */
+  readonly ascii: boolean;
+}
+
+/** One message: its bytes, which are never edited, and what they say. Places in the envelope are places in `bytes`. */
+export interface Message extends Payload {
+  readonly direction: Direction;
+  readonly envelope: Envelope;
+}
+
+/** Opens the bytes of one message. `breaks` says whether line breaks between tokens may stand in it. */
+export function openMessage(payload: Payload, direction: Direction, breaks: "allow" | "refuse"): Message {
+  const { bytes, start, end, ascii } = payload;
+  return { bytes, start, end, ascii, direction, envelope: readEnvelope(payload, breaks) };
+}
+
+/** A buffer that is one message and nothing else. */
+export function whole(bytes: Buffer): Payload {
+  return { bytes, start: 0, end: bytes.length, ascii: isAscii(bytes) };
+}
+
+/** The other way. */
+export function opposite(direction: Direction): Direction {
+  return direction === "up" ? "down" : "up";
+}

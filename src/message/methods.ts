@@ -1,0 +1,112 @@
+import { fold } from "./fold.ts";
+
+/** How closely a message is looked at: not audited unless asked, audited, or put to the policy. */
+export type Class = "pass" | "log" | "review";
+
+/** What is known about a method before any message is seen. */
+export interface Method {
+  readonly name: string;
+  readonly class: Class;
+  /** Who may send it. */
+  readonly sender: "client" | "server" | "both";
+  /** Whether it is a request, a notification, or unknown to us and therefore either. */
+  readonly form: "request" | "notification" | "either";
+  /** The member of `params` that says what it is about. */
+  readonly subject: "name" | "uri" | "taskId" | null;
+}
+
+// Revisions 2024-11-05 to 2026-07-28 and the extensions published with them. The classes of the
+// first rows are the relay's contract; the later methods follow them: what runs something, reads
+// content, or asks a person or a model is for review, the rest is logged.
+const METHODS: readonly Method[] = [
+  method("initialize", "pass", "client"),
+  method("ping", "pass", "both"),
+  method("server/discover", "pass", "client"),
+  method("tools/list", "log", "client"),
+  method("tools/call", "review", "client", "name"),
+  method("resources/list", "log", "client"),
+  method("resources/templates/list", "log", "client"),
+  method("resources/read", "review", "client", "uri"),
+  method("resources/directory/read", "review", "client", "uri"),
+  method("resources/subscribe", "log", "client", "uri"),
+  method("resources/unsubscribe", "log", "client", "uri"),
+  method("prompts/list", "log", "client"),
+  method("prompts/get", "log", "client", "name"),
+  method("completion/complete", "log", "client"),
+  method("logging/setLevel", "log", "client"),
+  method("subscriptions/listen", "log", "client"),
+  method("skills/list", "log", "client"),
+  method("skills/get", "log", "client"),
+  method("sampling/createMessage", "review", "server"),
+  method("elicitation/create", "review", "server"),
+  method("roots/list", "log", "server"),
+  method("tasks/get", "log", "both", "taskId"),
+  method("tasks/result", "log", "both", "taskId"),
+  method("tasks/list", "log", "both"),
+  method("tasks/cancel", "log", "both", "taskId"),
+  method("tasks/update", "review", "client", "taskId"),
+  notice("initialized", "client"),
+  notice("notifications/initialized", "client"),
+  notice("notifications/roots/list_changed", "client"),
+  notice("notifications/cancelled", "both"),
+  notice("notifications/progress", "both"),
+  notice("notifications/tasks/status", "both"),
+  notice("notifications/message", "server"),
+  notice("notifications/resources/updated", "server"),
+  notice("notifications/resources/list_changed", "server"),
+  notice("notifications/tools/list_changed", "server"),
+  notice("notifications/prompts/list_changed", "server"),
+  notice("notifications/elicitation/complete", "server"),
+  notice("notifications/subscriptions/acknowledged", "server"),
+  notice("notifications/tasks", "server"),
+];
+
+/** Longer method names are refused. */
+export const MAX_METHOD_BYTES = 1024;
+
+/** The facts about the method whose name stands between two places, or undefined. */
+export function findMethod(bytes: Buffer, start: number, end: number): Method | undefined {
+  const length = end - start;
+  const entry = INDEX[(length << 5) | (bytes[end - 1] & 31)];
+  if (entry === undefined || entry.bytes.length !== length) return undefined;
+  let at = length - 1;
+  while (at >= 0 && entry.bytes[at] === bytes[start + at]) at--;
+  return at < 0 ? entry.method : undefined;
+}
+
+/**
+ * The facts about a method given as text. A name that is not known but would be taken for a known
+ * one by a careless router has none: null.
+ */
+export function describeMethod(name: string): Method | null {
+  const known = BY_NAME.get(name);
+  if (known !== undefined) return known;
+  if (FOLDED.has(fold(name))) return null;
+  return {
+    name,
+    class: name.startsWith("notifications/") ? "pass" : "log",
+    sender: "both",
+    form: "either",
+    subject: null,
+  };
+}
+
+const BY_NAME = new Map(METHODS.map((entry) => [entry.name, entry]));
+const FOLDED = new Set(METHODS.map((entry) => fold(entry.name)));
+
+// By length and last letter: the first letters are alike. Where two share a place, the second is found by its text.
+const INDEX: ({ bytes: Buffer; method: Method } | undefined)[] = Array.from({ length: 64 * 32 });
+for (const entry of METHODS) {
+  INDEX[(entry.name.length << 5) | (entry.name.charCodeAt(entry.name.length - 1) & 31)] ??= {
+    bytes: Buffer.from(entry.name),
+    method: entry,
+  };
+}
+
+function method(name: string, level: Class, sender: Method["sender"], subject: Method["subject"] = null): Method {
+  return { name, class: level, sender, form: "request", subject };
+}
+
+function notice(name: string, sender: Method["sender"]): Method {
+  return { name, class: "pass", sender, form: "notification", subject: null };
+}

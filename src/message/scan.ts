@@ -1,0 +1,370 @@
+import { isUtf8 } from "node:buffer";
+import {
+  BACKSLASH,
+  CLOSE_ARRAY,
+  CLOSE_OBJECT,
+  COLON,
+  COMMA,
+  CR,
+  DOT,
+  endOfRun,
+  ESCAPE,
+  HEX,
+  LF,
+  MINUS,
+  NINE,
+  OPEN_ARRAY,
+  OPEN_OBJECT,
+  PLUS,
+  QUOTE,
+  SPACE,
+  TAB,
+  ZERO,
+} from "./characters.ts";
+import { type Level, PARAMS, PROTOTYPE, ROOT, SLOT, slotOf, slotOfOddKey, SLOTS, VARIANT } from "./keys.ts";
+import type { Fault } from "./faults.ts";
+import type { Payload } from "./message.ts";
+import { readText } from "./text.ts";
+
+/** What one pass over the bytes of a message finds. Filled anew by every call of `scan`. */
+export interface Scan {
+  /** What is wrong, or null. With "not-json" and "not-utf8" nothing else here may be used. */
+  fault: Fault | null;
+  /** Start and end of the values of the members in SLOT. The start is -1 where a member is missing. */
+  readonly spans: Int32Array;
+  /** The byte the value begins with: an object, an array, or something else. */
+  opens: number;
+  /** Whether the id cannot be trusted, because it is there twice or in a variant. */
+  idInDoubt: boolean;
+  /** Whether there is a raw CR or LF between tokens, other than one CR at the very end. */
+  breaks: boolean;
+}
+
+/** Nesting deeper than this is refused: other parsers give up somewhere above it. */
+export const MAX_DEPTH = 128;
+
+const result: Scan = { fault: null, spans: new Int32Array(2 * SLOTS), opens: 0, idInDoubt: false, breaks: false };
+
+const OBJECT = 1;
+const ARRAY = 0;
+
+// The containers that are open: what they are, and where their keys begin in the list of keys.
+const container = new Uint8Array(MAX_DEPTH + 2);
+const firstKey = new Int32Array(MAX_DEPTH + 2);
+
+// The keys of all open objects, innermost last. Small objects are compared key by key; an object
+// with many keys, or with an escaped one, is given a set of decoded keys instead.
+let keyStart = new Int32Array(1024);
+let keyLength = new Int32Array(1024);
+const wide: (Set<string> | null)[] = Array.from({ length: MAX_DEPTH + 2 }, () => null);
+const MAX_COMPARED = 24;
+const MAX_KEPT_KEYS = 65_536;
+
+// Rows of a table repeat their keys in the same order. The keys of the last object on each level
+// are kept as a forecast: a key that equals its forecast is new in its object without a search.
+const FORECAST = 16;
+const forecastStart = new Int32Array((MAX_DEPTH + 2) * FORECAST);
+const forecastLength = new Int32Array((MAX_DEPTH + 2) * FORECAST);
+const forecasts = new Int32Array(MAX_DEPTH + 2);
+
+/**
+ * Validates one JSON text strictly and notes where the members that matter are, in one pass
+ * and without building a value. The answer is valid until the next call.
+ */
+export function scan({ bytes, start, end, ascii }: Payload): Scan {
+  result.fault = null;
+  result.idInDoubt = false;
+  result.breaks = false;
+  result.opens = 0;
+  for (let slot = 0; slot < SLOTS; slot++) result.spans[2 * slot] = -1;
+  if (!ascii && !isUtf8(bytes.subarray(start, end))) result.fault = "not-utf8";
+  else {
+    const fault = walk(bytes, start, end);
+    if (fault !== null) result.fault = fault;
+    if (keyStart.length > MAX_KEPT_KEYS) {
+      keyStart = new Int32Array(1024);
+      keyLength = new Int32Array(1024);
+    }
+  }
+  return result;
+}
+
+/** The walk itself. Returns what ends it early; what it only notes goes to `result.fault`. */
+function walk(bytes: Buffer, at: number, end: number): Fault | null {
+  const spans = result.spans;
+  let starts = keyStart;
+  let lengths = keyLength;
+  let byte = 0;
+  let depth = 0;
+  let deepest = 0;
+  let keys = 0;
+  let atKey = false;
+  let outer = -1; // the slot of the member of the envelope we are in
+  let inner = -1; // the slot of the member of params we are in
+
+  value: for (;;) {
+    if (atKey) {
+      atKey = false;
+      if (byte !== QUOTE) return "not-json";
+      const start = ++at;
+      const first = firstKey[depth];
+      const nth = keys - first;
+      let escaped = false;
+      let length = -1;
+      if (depth > 2 && nth < forecasts[depth]) {
+        const place = depth * FORECAST + nth;
+        const from = forecastStart[place];
+        const size = forecastLength[place];
+        let same = 0;
+        while (same < size && bytes[from + same] === bytes[start + same]) same++;
+        if (same === size && bytes[start + size] === QUOTE) {
+          length = size;
+          at = start + size;
+        } else forecasts[depth] = nth;
+      }
+      if (length < 0) {
+        for (;;) {
+          byte = bytes[at];
+          while (byte !== QUOTE && byte !== BACKSLASH && byte >= SPACE) byte = bytes[++at];
+          if (at >= end) return "not-json";
+          byte = bytes[at];
+          if (byte === QUOTE) break;
+          if (byte !== BACKSLASH) return "not-json";
+          escaped = true;
+          const kind = ESCAPE[bytes[at + 1]];
+          if (kind === 1) at += 2;
+          else if (kind === 2 && isHex(bytes, at + 2)) at += 6;
+          else return "not-json";
+        }
+        length = at - start;
+        if (escaped || wide[depth] !== null || nth === MAX_COMPARED) {
+          if (!addToWide(bytes, depth, first, keys, start, at)) {
+            result.fault ??= "duplicate-key";
+            if (depth === 1) noteDuplicate(bytes, start, at);
+          }
+        } else {
+          for (let other = first; other < keys; other++) {
+            if (lengths[other] !== length) continue;
+            const from = starts[other];
+            let same = 0;
+            while (same < length && bytes[from + same] === bytes[start + same]) same++;
+            if (same === length) {
+              result.fault ??= "duplicate-key";
+              if (depth === 1) noteDuplicate(bytes, start, at);
+              break;
+            }
+          }
+          if (depth > 2 && nth < FORECAST && nth === forecasts[depth]) {
+            forecastStart[depth * FORECAST + nth] = start;
+            forecastLength[depth * FORECAST + nth] = length;
+            forecasts[depth] = nth + 1;
+          }
+        }
+      }
+      if (keys === starts.length) {
+        growKeys();
+        starts = keyStart;
+        lengths = keyLength;
+      }
+      starts[keys] = start;
+      lengths[keys] = length;
+      keys++;
+      if (depth === 1) outer = noteKey(ROOT, bytes, start, at, escaped);
+      else if (depth === 2 && outer === SLOT.params) inner = noteKey(PARAMS, bytes, start, at, escaped);
+      at = skipSpace(bytes, at + 1);
+      if (bytes[at] !== COLON) return "not-json";
+      at++;
+    }
+    at = skipSpace(bytes, at);
+    byte = bytes[at];
+    if (at >= end) return "not-json";
+    if (depth <= 2) {
+      if (depth === 1 && outer >= 0) spans[2 * outer] = at;
+      else if (depth === 2 && inner >= 0) spans[2 * inner] = at;
+      else if (depth === 0) result.opens = byte;
+    }
+
+    if (byte === QUOTE) {
+      at++;
+      for (;;) {
+        const long = at + 24;
+        byte = bytes[at];
+        while (byte !== QUOTE && byte !== BACKSLASH && byte >= SPACE) {
+          if (++at === long) at = endOfRun(bytes, at, end);
+          byte = bytes[at];
+        }
+        if (at >= end) return "not-json";
+        if (byte === QUOTE) {
+          at++;
+          break;
+        }
+        if (byte !== BACKSLASH) return "not-json";
+        const kind = ESCAPE[bytes[at + 1]];
+        if (kind === 1) at += 2;
+        else if (kind === 2 && isHex(bytes, at + 2)) at += 6;
+        else return "not-json";
+      }
+    } else if (byte === OPEN_OBJECT) {
+      if (++depth > MAX_DEPTH) return "too-deep";
+      if (depth > deepest) {
+        deepest = depth;
+        forecasts[depth] = 0;
+        wide[depth] = null;
+      }
+      container[depth] = OBJECT;
+      firstKey[depth] = keys;
+      if (depth === 2) inner = -1;
+      at = skipSpace(bytes, at + 1);
+      byte = bytes[at];
+      if (byte !== CLOSE_OBJECT) {
+        atKey = true;
+        continue value;
+      }
+      at++;
+      depth--;
+    } else if (byte === OPEN_ARRAY) {
+      if (++depth > MAX_DEPTH) return "too-deep";
+      if (depth > deepest) {
+        deepest = depth;
+        forecasts[depth] = 0;
+        wide[depth] = null;
+      }
+      container[depth] = ARRAY;
+      if (depth === 1) outer = -1;
+      if (depth === 2) inner = -1;
+      at = skipSpace(bytes, at + 1);
+      byte = bytes[at];
+      if (byte !== CLOSE_ARRAY) continue value;
+      at++;
+      depth--;
+    } else if ((byte >= ZERO && byte <= NINE) || byte === MINUS) {
+      if (byte === MINUS) byte = bytes[++at];
+      if (byte === ZERO) byte = bytes[++at];
+      else if (byte > ZERO && byte <= NINE) {
+        do byte = bytes[++at];
+        while (byte >= ZERO && byte <= NINE);
+      } else return "not-json";
+      if (byte === DOT) {
+        byte = bytes[++at];
+        if (!(byte >= ZERO && byte <= NINE)) return "not-json";
+        do byte = bytes[++at];
+        while (byte >= ZERO && byte <= NINE);
+      }
+      if (byte === 0x65 || byte === 0x45) {
+        byte = bytes[++at];
+        if (byte === PLUS || byte === MINUS) byte = bytes[++at];
+        if (!(byte >= ZERO && byte <= NINE)) return "not-json";
+        do byte = bytes[++at];
+        while (byte >= ZERO && byte <= NINE);
+      }
+    } else {
+      const size = literal(bytes, at, byte);
+      if (size === 0) return "not-json";
+      at += size;
+    }
+
+    for (;;) {
+      if (at > end) return "not-json"; // it ends outside of the message
+      if (depth <= 2) {
+        if (depth === 1 && outer >= 0) spans[2 * outer + 1] = at;
+        else if (depth === 2 && inner >= 0) spans[2 * inner + 1] = at;
+      }
+      if (depth === 0) return isClean(bytes, at, end) ? null : "not-json";
+      at = skipSpace(bytes, at);
+      byte = bytes[at];
+      if (at >= end) return "not-json";
+      if (container[depth] === OBJECT) {
+        if (byte === COMMA) {
+          at = skipSpace(bytes, at + 1);
+          byte = bytes[at];
+          atKey = true;
+          continue value;
+        }
+        if (byte !== CLOSE_OBJECT) return "not-json";
+        keys = firstKey[depth];
+        wide[depth] = null;
+      } else {
+        if (byte === COMMA) {
+          at++;
+          continue value;
+        }
+        if (byte !== CLOSE_ARRAY) return "not-json";
+      }
+      at++;
+      depth--;
+    }
+  }
+}
+
+/** The first place at or after `at` that is not whitespace. Line breaks are noted. */
+function skipSpace(bytes: Buffer, at: number): number {
+  for (;;) {
+    const byte = bytes[at];
+    if (byte === CR || byte === LF) result.breaks = true;
+    else if (byte !== SPACE && byte !== TAB) return at;
+    at++;
+  }
+}
+
+/** Whether nothing but whitespace follows. One CR at the very end belongs to the line's end, not to the message. */
+function isClean(bytes: Buffer, at: number, end: number): boolean {
+  for (; at < end; at++) {
+    const byte = bytes[at];
+    if (byte === LF || (byte === CR && at < end - 1)) result.breaks = true;
+    else if (byte !== SPACE && byte !== TAB && byte !== CR) return false;
+  }
+  return true;
+}
+
+function isHex(bytes: Buffer, at: number): boolean {
+  return (HEX[bytes[at]] & HEX[bytes[at + 1]] & HEX[bytes[at + 2]] & HEX[bytes[at + 3]]) === 1;
+}
+
+/** The length of `true`, `false` or `null` at this place, or 0. */
+function literal(bytes: Buffer, at: number, byte: number): number {
+  if (byte === 0x74) return bytes[at + 1] === 0x72 && bytes[at + 2] === 0x75 && bytes[at + 3] === 0x65 ? 4 : 0;
+  if (byte === 0x6e) return bytes[at + 1] === 0x75 && bytes[at + 2] === 0x6c && bytes[at + 3] === 0x6c ? 4 : 0;
+  if (byte !== 0x66 || bytes[at + 1] !== 0x61 || bytes[at + 2] !== 0x6c) return 0;
+  return bytes[at + 3] === 0x73 && bytes[at + 4] === 0x65 ? 5 : 0;
+}
+
+/** The slot of a key, with what is odd about the key noted. */
+function noteKey(level: Level, bytes: Buffer, start: number, end: number, escaped: boolean): number {
+  const key = escaped ? readText(bytes, start, end) : "";
+  const slot = escaped ? slotOfOddKey(level, key) : slotOf(level, bytes, start, end);
+  if (slot === VARIANT) {
+    result.fault ??= "variant-key";
+    // Which of the two is the id depends on who reads: neither is echoed.
+    if (level === ROOT && readText(bytes, start, end).toLowerCase() === "id") result.idInDoubt = true;
+  } else if (slot === PROTOTYPE) result.fault ??= "prototype-key";
+  return slot;
+}
+
+function noteDuplicate(bytes: Buffer, start: number, end: number): void {
+  if (readText(bytes, start, end) === "id") result.idInDoubt = true;
+}
+
+/** Adds a key to the decoded keys of its object. False when it is there already. */
+function addToWide(bytes: Buffer, depth: number, first: number, keys: number, start: number, end: number): boolean {
+  let set = wide[depth];
+  if (set === null) {
+    wide[depth] = set = new Set();
+    for (let other = first; other < keys; other++) {
+      set.add(readText(bytes, keyStart[other], keyStart[other] + keyLength[other]));
+    }
+  }
+  const key = readText(bytes, start, end);
+  if (!key.isWellFormed()) result.fault ??= "lone-surrogate";
+  const before = set.size;
+  set.add(key);
+  return set.size > before;
+}
+
+function growKeys(): void {
+  const starts = new Int32Array(keyStart.length * 2);
+  const lengths = new Int32Array(keyLength.length * 2);
+  starts.set(keyStart);
+  lengths.set(keyLength);
+  keyStart = starts;
+  keyLength = lengths;
+}
