@@ -1,0 +1,42 @@
+import { composeError, composeResult } from "../message/compose.ts";
+import { cutElements, splice } from "../message/edit.ts";
+import type { Verdict } from "../policy/verdict.ts";
+import type { Turn } from "../session/turn.ts";
+import { NOTHING, type Outcome, UNTOUCHED } from "./outcome.ts";
+
+/** Turns a verdict into what leaves. Parking is not for here: who parks waits first, and acts on what comes after. */
+export function act(verdict: Exclude<Verdict, { do: "park" }>, turn: Turn): Outcome {
+  switch (verdict.do) {
+    case "pass":
+      return UNTOUCHED;
+    case "drop":
+      return NOTHING;
+    case "deny":
+      return refuse(verdict, turn);
+    case "reply":
+      return turn.opens === undefined
+        ? NOTHING
+        : { onward: "nothing", back: composeResult(turn.opens.id, verdict.result) };
+    case "hide": {
+      const edits = cutElements(verdict.elements, (index) => verdict.hidden.has(index));
+      return { onward: splice(turn.message, edits), back: null };
+    }
+  }
+}
+
+/** Whoever waits gets one answer: the sender of a request, or for an answer the one it was meant for. */
+function refuse({ error, anonymous = false }: Extract<Verdict, { do: "deny" }>, turn: Turn): Outcome {
+  if (turn.answers !== undefined) return { onward: composeError(turn.answers.id, error), back: null };
+  const { envelope } = turn.message;
+  switch (envelope.kind) {
+    case "request":
+    case "opaque":
+      return { onward: "nothing", back: composeError(anonymous ? null : envelope.id, error) };
+    case "batch":
+      return { onward: "nothing", back: composeError(null, error) };
+    case "notification":
+    case "result":
+    case "error":
+      return NOTHING;
+  }
+}

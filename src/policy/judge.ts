@@ -1,0 +1,53 @@
+import { FAULTS } from "../message/faults.ts";
+import type { OpaqueEnvelope } from "../message/envelope.ts";
+import type { Trouble, Turn } from "../session/turn.ts";
+import type { ToolFilter } from "./tool-filter.ts";
+import { judgeTools } from "./tools.ts";
+import { type Decision, PASS } from "./verdict.ts";
+
+/** What decides. Later rules join the filter here. */
+export interface Policy {
+  /** Null where no tool filter is configured: lists and calls then pass like any other message. */
+  readonly tools: ToolFilter | null;
+}
+
+/** Decides about one message. The same function for every transport. */
+export function judge(policy: Policy, turn: Turn): Decision {
+  const { envelope } = turn.message;
+  if (turn.trouble !== null) return TROUBLES[turn.trouble];
+  if (envelope.kind === "opaque") return judgeOpaque(envelope);
+  if (turn.answers !== undefined && turn.answers.claim !== null) return CLAIMED;
+  if (turn.refersTo?.parked === true) return WITHDRAWN;
+  if (policy.tools !== null) return judgeTools(policy.tools, turn);
+  return PASS;
+}
+
+/** The answer to a question of our own: it reaches nobody else. */
+const CLAIMED: Decision = { verdict: { do: "drop" }, rule: null };
+
+/** The cancellation of a call that the server has not seen. */
+const WITHDRAWN: Decision = { verdict: { do: "drop" }, rule: "session:withdrawn" };
+
+/** What cannot be read does not pass. It is answered where it asks; what is not even JSON asks nothing. */
+function judgeOpaque({ fault, like }: OpaqueEnvelope): Decision {
+  const { code, text } = FAULTS[fault];
+  const rule = `strict:${fault}`;
+  if (like !== "request") return { verdict: { do: "drop" }, rule };
+  return { verdict: { do: "deny", error: { code, message: text } }, rule };
+}
+
+const TROUBLES: Record<Trouble, Decision> = {
+  // Answered without an id: with it, the client would take this for the answer to the first request.
+  "duplicate-id": deny("duplicate-id", -32600, "Invalid request: the id is in use", true),
+  "too-many-calls": deny("too-many-calls", -32000, "Too many requests are waiting for an answer"),
+  "wrong-direction": deny("wrong-direction", -32601, "Method not found"),
+  "request-without-id": { verdict: { do: "drop" }, rule: "session:request-without-id" },
+  "stray-answer": { verdict: { do: "drop" }, rule: "session:stray-answer" },
+  "respelled-id": deny("respelled-id", -32000, "Invalid response"),
+  "unreadable-answer": deny("unreadable-answer", -32000, "Invalid response"),
+  batch: deny("batch", -32600, "Invalid request: batches are not supported here", true),
+};
+
+function deny(trouble: Trouble, code: number, message: string, anonymous = false): Decision {
+  return { verdict: { do: "deny", error: { code, message }, anonymous }, rule: `session:${trouble}` };
+}

@@ -1,0 +1,112 @@
+import { fold } from "../message/fold.ts";
+import type { Catalogue } from "../session/catalogue.ts";
+import { matchNames, type Pattern } from "./patterns.ts";
+
+/** Which tools a client may see and call. The same for the list and for the call. */
+export interface ToolFilter {
+  /** Why a tool of this name is hidden: the pattern that says so, "allow" where none lets it in, null where it is not. */
+  hiddenBy(names: readonly string[]): (string | null)[];
+  /** What a client sees of a catalogue. Computed once for each state of it. */
+  view(catalogue: Catalogue): ToolView;
+}
+
+/** A catalogue as a client sees it. */
+export interface ToolView {
+  /** The names that may be called. */
+  readonly allowed: ReadonlySet<string>;
+  /** The result of `tools/list`, all pages in one: JSON text. Null while the list is not known. */
+  readonly result: Buffer | null;
+  /** Patterns that matched no tool at all. */
+  readonly unmatched: readonly string[];
+}
+
+/** What a filter is made of. */
+export interface ToolFilterOptions {
+  readonly deny: readonly Pattern[];
+  /** With any of these only what matches one of them is shown; `deny` still wins. */
+  readonly allow: readonly Pattern[];
+  /** Told when a pattern took too long on the names a server gave and was stopped. */
+  readonly onHang?: (pattern: string) => void;
+}
+
+/** Makes a filter from checked patterns. */
+export function createToolFilter({ deny, allow, onHang = () => {} }: ToolFilterOptions): ToolFilter {
+  const decided = new Map<string, string | null>();
+  // A name that a careless server might take for a hidden one is hidden with it.
+  const alike = new Map<string, string>();
+  const used = new Set<Pattern>();
+  let stopped = new Set<Pattern>();
+  const views = new WeakMap<Catalogue, { version: number; view: ToolView }>();
+
+  /** Runs the patterns on names that are new. */
+  function decide(names: readonly string[]): void {
+    if (decided.size > MAX_DECIDED) {
+      decided.clear();
+      alike.clear();
+    }
+    const fresh = [...new Set(names)].filter((name) => !decided.has(name));
+    if (fresh.length === 0) return;
+    const denied = match(deny, fresh);
+    const allowed = allow.length === 0 ? null : match(allow, fresh);
+    fresh.forEach((name, index) => {
+      const by = denied.matches[index]?.source ?? denied.suspect;
+      if (by !== null) {
+        decided.set(name, by);
+        alike.set(fold(name), by);
+      } else decided.set(name, allowed !== null && (allowed.matches[index] ?? null) === null ? NOT_ALLOWED : null);
+    });
+  }
+
+  /** Matches, and for the rest of the process sets aside a pattern that did not end: a deny pattern then hides all. */
+  function match(patterns: readonly Pattern[], names: readonly string[]) {
+    const active = patterns.filter((pattern) => !stopped.has(pattern));
+    const { matches, matched, hung } = matchNames(active, names);
+    for (const pattern of matched) used.add(pattern);
+    if (hung !== null) {
+      stopped = new Set([...stopped, hung]);
+      onHang(hung.source);
+    }
+    const suspect = patterns === deny ? (patterns.find((pattern) => stopped.has(pattern))?.source ?? null) : null;
+    return { matches, suspect };
+  }
+
+  function hiddenBy(names: readonly string[]): (string | null)[] {
+    decide(names);
+    return names.map((name) => decided.get(name) ?? (alike.size === 0 ? null : (alike.get(fold(name)) ?? null)));
+  }
+
+  return {
+    hiddenBy,
+    view(catalogue) {
+      const known = views.get(catalogue);
+      if (known !== undefined && known.version === catalogue.version) return known.view;
+      const hidden = hiddenBy(catalogue.tools.map((tool) => tool.name));
+      const shown = catalogue.tools.filter((_, index) => hidden[index] === null);
+      const view: ToolView = {
+        allowed: new Set(shown.map((tool) => tool.name)),
+        result: catalogue.isComplete && catalogue.frame !== null ? composeList(catalogue.frame, shown) : null,
+        unmatched: [...deny, ...allow].filter((pattern) => !used.has(pattern)).map((pattern) => pattern.source),
+      };
+      views.set(catalogue, { version: catalogue.version, view });
+      return view;
+    },
+  };
+}
+
+/** What hides a tool that no `allow` pattern matches. */
+export const NOT_ALLOWED = "(not in the allow list)";
+
+/** Names whose fate is remembered. */
+const MAX_DECIDED = 20_000;
+
+const COMMA = Buffer.from(",");
+
+function composeList(frame: NonNullable<Catalogue["frame"]>, tools: Catalogue["tools"]): Buffer {
+  const pieces = [frame.before];
+  tools.forEach((tool, index) => {
+    if (index > 0) pieces.push(COMMA);
+    pieces.push(tool.raw);
+  });
+  pieces.push(frame.after);
+  return Buffer.concat(pieces);
+}

@@ -1,0 +1,61 @@
+import { showText } from "../message/text.ts";
+import type { ToolPage } from "../session/tool-page.ts";
+import type { Turn } from "../session/turn.ts";
+import type { ToolFilter } from "./tool-filter.ts";
+import { type Decision, PASS } from "./verdict.ts";
+
+/** The tool filter's contract: what is hidden is not listed, and calling it is like calling what never was. */
+export function judgeTools(filter: ToolFilter, turn: Turn): Decision {
+  if (turn.list !== null) return judgeList(filter, turn.list);
+  const call = turn.opens;
+  if (call === undefined) return PASS;
+  if (call.method.name === "tools/list") {
+    if (call.cursor !== null) return PASS;
+    const { result } = filter.view(turn.session.catalogue(call.era));
+    return result === null ? PASS : { verdict: { do: "reply", result }, rule: RULE };
+  }
+  if (call.method.name !== "tools/call") return PASS;
+  if (call.subject === null) return { verdict: { do: "deny", error: NO_NAME }, rule: RULE };
+  const catalogue = turn.session.catalogue(call.era);
+  if (filter.view(catalogue).allowed.has(call.subject)) return PASS;
+  // Denied and unknown alike wait for the whole list: neither the answer nor its time tells them apart.
+  if (!catalogue.isComplete) return PARK;
+  return {
+    verdict: { do: "deny", error: { code: -32601, message: `Tool not found: ${showName(call.subject)}` } },
+    rule: RULE,
+  };
+}
+
+/** The answer to a call that cannot be judged because the list cannot be had. */
+export const UNKNOWN_LIST: Decision = {
+  verdict: { do: "deny", error: { code: -32603, message: "Internal proxy error" } },
+  rule: "tools:no-list",
+};
+
+const RULE = "tools";
+const PARK: Decision = { verdict: { do: "park" }, rule: RULE };
+const NO_NAME = { code: -32602, message: "Invalid params: name is missing" };
+
+function judgeList(filter: ToolFilter, page: ToolPage | "unreadable"): Decision {
+  if (page === "unreadable") {
+    return {
+      verdict: { do: "deny", error: { code: -32000, message: "Invalid response" } },
+      rule: "tools:unreadable-list",
+    };
+  }
+  const hidden = new Set<number>();
+  const named = page.tools.flatMap(({ name }, index) => {
+    if (name === null) hidden.add(index); // an entry that is no tool
+    return name === null ? [] : [{ name, index }];
+  });
+  filter.hiddenBy(named.map(({ name }) => name)).forEach((by, nth) => {
+    if (by !== null) hidden.add(named[nth].index);
+  });
+  if (hidden.size === 0) return PASS;
+  return { verdict: { do: "hide", elements: page.tools.map((tool) => tool.span), hidden }, rule: RULE };
+}
+
+/** The name in an answer or a log: nothing in it can drive a terminal or forge a line. */
+function showName(name: string): string {
+  return showText(name, 256);
+}

@@ -1,0 +1,26 @@
+import type { WireError } from "../message/compose.ts";
+import type { Span } from "../message/envelope.ts";
+
+/** What should happen to a message. Plain data. */
+export type Verdict =
+  /** It goes on as it came. */
+  | { readonly do: "pass" }
+  /** It goes no further, and whoever waits is told: the sender of a request, or for an answer the one it was meant for. */
+  | { readonly do: "deny"; readonly error: WireError; readonly anonymous?: boolean }
+  /** It goes no further, and nobody waits. */
+  | { readonly do: "drop" }
+  /** It is answered here. `result` is JSON text. */
+  | { readonly do: "reply"; readonly result: Buffer }
+  /** It goes on without these elements of the list it brings. */
+  | { readonly do: "hide"; readonly elements: readonly Span[]; readonly hidden: ReadonlySet<number> }
+  /** It waits until the tools are known, and is judged again. */
+  | { readonly do: "park" };
+
+/** A verdict, and who decided: the rule's name, or null where nothing spoke against the message. */
+export interface Decision {
+  readonly verdict: Verdict;
+  readonly rule: string | null;
+}
+
+/** Nothing speaks against it. */
+export const PASS: Decision = { verdict: { do: "pass" }, rule: null };

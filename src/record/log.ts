@@ -1,0 +1,70 @@
+import { appendFileSync } from "node:fs";
+import { showText } from "../message/text.ts";
+
+/** How much a line matters. */
+export type Level = "error" | "warn" | "info" | "debug";
+
+/** The levels, the gravest first. */
+export const LEVELS: readonly Level[] = ["error", "warn", "info", "debug"];
+
+/** The log for people. It goes to stderr, because stdout belongs to the protocol. */
+export interface Log {
+  error(text: string, fields?: Fields): void;
+  warn(text: string, fields?: Fields): void;
+  info(text: string, fields?: Fields): void;
+  debug(text: string, fields?: Fields): void;
+}
+
+type Fields = Readonly<Record<string, string | number | boolean | null>>;
+
+/** How a log is made. */
+export interface LogOptions {
+  readonly level: Level;
+  readonly format: "text" | "json";
+  /** A file that gets every line as well. */
+  readonly file: string | null;
+  /** Where lines go. */
+  readonly write: (line: string) => void;
+  readonly now: () => Date;
+}
+
+/** Makes a log. */
+export function createLog({ level, format, file, write, now }: LogOptions): Log {
+  const least = LEVELS.indexOf(level);
+
+  function add(lineLevel: Level, text: string, fields: Fields = {}): void {
+    if (LEVELS.indexOf(lineLevel) > least) return;
+    const time = now().toISOString();
+    const line =
+      format === "json"
+        ? JSON.stringify({ time, level: lineLevel, message: text, ...fields })
+        : `${time} ${lineLevel.padEnd(5)} ${clean(text)}${showFields(fields)}`;
+    write(`${line}\n`);
+    if (file === null) return;
+    try {
+      appendFileSync(file, `${line}\n`, { mode: 0o600 });
+    } catch {
+      // It was writable when we started, and stderr has the line.
+    }
+  }
+
+  return {
+    error: (text, fields) => add("error", text, fields),
+    warn: (text, fields) => add("warn", text, fields),
+    info: (text, fields) => add("info", text, fields),
+    debug: (text, fields) => add("debug", text, fields),
+  };
+}
+
+function showFields(fields: Fields): string {
+  return Object.entries(fields)
+    .map(([name, value]) => ` ${name}=${typeof value === "string" ? JSON.stringify(clean(value)) : value}`)
+    .join("");
+}
+
+/** What peers wrote may hold anything: it must stay on its line and keep its hands off the terminal. */
+function clean(text: string): string {
+  return showText(text, MAX_LINE_CHARACTERS);
+}
+
+const MAX_LINE_CHARACTERS = 2000;

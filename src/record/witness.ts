@@ -1,0 +1,106 @@
+import type { Outcome } from "../action/outcome.ts";
+import type { Envelope } from "../message/envelope.ts";
+import type { Gist } from "../message/gist.ts";
+import type { Direction } from "../message/message.ts";
+import type { Class } from "../message/methods.ts";
+import type { Decision } from "../policy/verdict.ts";
+import type { Turn } from "../session/turn.ts";
+import type { AuditEvent } from "./event.ts";
+import type { Reporter } from "./report.ts";
+
+/** Sees what becomes of every message, and tells whoever should know: the audit log, the log for people. */
+export interface Witness {
+  saw(turn: Turn, decision: Decision, outcome: Outcome): void;
+  /** A message that was too large to keep. */
+  lost(direction: Direction, gist: Gist, bytes: number): void;
+  /** Something that is wrong, but with no single message. */
+  trouble(kind: string, text: string): void;
+}
+
+/** How a witness is made. */
+export interface WitnessOptions {
+  readonly reporter: Reporter;
+  /** Takes what is to be audited, or null where nothing is. */
+  readonly audit: ((event: AuditEvent) => void) | null;
+  /** Whether the messages that simply pass are audited too. */
+  readonly auditAll: boolean;
+  readonly session: string;
+  /** The time on a wall. */
+  readonly time: () => number;
+  /** Milliseconds on the clock the session uses. */
+  readonly now: () => number;
+}
+
+/** Makes a witness. */
+export function createWitness({ reporter, audit, auditAll, session, time, now }: WitnessOptions): Witness {
+  return {
+    saw(turn, { verdict, rule }, outcome) {
+      const { envelope, direction, start, end } = turn.message;
+      const refused = verdict.do === "deny" || verdict.do === "drop";
+      // Refusals of the tool filter are its daily work; the rest is a peer that misbehaves.
+      if (refused && rule !== null && rule !== "tools") {
+        reporter.report(
+          rule,
+          `${verdict.do === "deny" ? "refused" : "dropped"} a message from the ${sender(direction)}`,
+        );
+      }
+      if (audit === null) return;
+      const level = classOf(envelope);
+      if (!auditAll && level === "pass" && rule === null) return;
+      const call = turn.answers ?? turn.opens;
+      audit({
+        time: time(),
+        session,
+        direction,
+        kind: envelope.kind,
+        method: call?.method.name ?? ("method" in envelope ? envelope.method.name : null),
+        tool: call?.subject ?? null,
+        id: "id" in envelope ? (envelope.id?.spelled ?? null) : null,
+        bytes: end - start,
+        class: level,
+        verdict: verdict.do,
+        rule,
+        latency: turn.answers === undefined ? null : now() - turn.answers.since,
+        sent: typeof outcome.onward === "string" ? null : outcome.onward.length,
+      });
+    },
+    lost(direction, { id }, bytes) {
+      reporter.report("strict:too-large", `dropped a message of ${bytes} bytes from the ${sender(direction)}`);
+      audit?.({
+        time: time(),
+        session,
+        direction,
+        kind: "opaque",
+        method: null,
+        tool: null,
+        id: id?.spelled ?? null,
+        bytes,
+        class: "log",
+        verdict: "deny",
+        rule: "strict:too-large",
+        latency: null,
+        sent: null,
+      });
+    },
+    trouble: (kind, text) => reporter.report(kind, text),
+  };
+}
+
+/** Answers are passed, requests have the class of their method, and what cannot be read is worth a line. */
+function classOf(envelope: Envelope): Class {
+  switch (envelope.kind) {
+    case "request":
+    case "notification":
+      return envelope.method.class;
+    case "result":
+    case "error":
+      return "pass";
+    case "batch":
+    case "opaque":
+      return "log";
+  }
+}
+
+function sender(direction: Direction): "client" | "server" {
+  return direction === "up" ? "client" : "server";
+}

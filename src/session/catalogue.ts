@@ -1,0 +1,130 @@
+import { COMMA, LF, CR, SPACE, TAB } from "../message/characters.ts";
+import type { Span } from "../message/envelope.ts";
+import type { ToolPage } from "./tool-page.ts";
+
+/** One tool as the server described it. `raw` is its JSON, byte for byte. */
+export interface Tool {
+  readonly name: string;
+  readonly raw: Buffer;
+}
+
+/** What is known of a server's tools in one era. All of them, seen or hidden: what a client sees is a view. */
+export interface Catalogue {
+  /** Grows with everything learnt, so that views know when they are out of date. */
+  readonly version: number;
+  /** Grows when the server says that its list changed. */
+  readonly listVersion: number;
+  /** Whether the whole list is known, and still holds. */
+  readonly isComplete: boolean;
+  /** The cursor of the page after the last one learnt, null at the end, undefined before the first. */
+  readonly next: string | null | undefined;
+  readonly tools: readonly Tool[];
+  /** What stands before and after the elements in the first page's result; null before anything is learnt. */
+  readonly frame: { readonly before: Buffer; readonly after: Buffer } | null;
+}
+
+/** The catalogue with what changes it. */
+export interface CatalogueKeeper extends Catalogue {
+  /** Takes a page that answers a request for `cursor`, sent when the list was at `listVersion`. */
+  learn(bytes: Buffer, page: ToolPage, cursor: string | null, listVersion: number): void;
+  /** The server has no tools at all. */
+  learnNone(): void;
+  /** The server says that its list changed: what is known holds no longer. */
+  forget(): void;
+}
+
+/** More tools than this are not kept: a list without end is no list. */
+export const MAX_TOOLS = 10_000;
+
+/** Makes an empty catalogue. */
+export function createCatalogue(): CatalogueKeeper {
+  let version = 0;
+  let listVersion = 0;
+  let tools: Tool[] = [];
+  let frame: Catalogue["frame"] = null;
+  let next: string | null | undefined;
+
+  return {
+    get version() {
+      return version;
+    },
+    get listVersion() {
+      return listVersion;
+    },
+    get isComplete() {
+      return next === null;
+    },
+    get next() {
+      return next;
+    },
+    get tools() {
+      return tools;
+    },
+    get frame() {
+      return frame;
+    },
+    learn(bytes, page, cursor, asked) {
+      // An answer from before a change may say what no longer holds. It is shown, but not remembered.
+      if (asked !== listVersion) return;
+      if (cursor === null) {
+        tools = [];
+        frame = frameOf(bytes, page);
+      } else if (cursor !== next || next === null) return;
+      version++;
+      for (const { name, span } of page.tools) {
+        if (name !== null && tools.length < MAX_TOOLS) tools.push({ name, raw: copy(bytes, span) });
+      }
+      next = page.next;
+    },
+    learnNone() {
+      version++;
+      tools = [];
+      frame = { before: Buffer.from('{"tools":['), after: Buffer.from("]}") };
+      next = null;
+    },
+    forget() {
+      version++;
+      listVersion++;
+      tools = [];
+      next = undefined;
+    },
+  };
+}
+
+/** The first page without its tools and without its cursor: what a list of all pages is put into. */
+function frameOf(bytes: Buffer, page: ToolPage): { before: Buffer; after: Buffer } {
+  const before = { start: page.result.start, end: page.list.start + 1 };
+  const after = { start: page.list.end - 1, end: page.result.end };
+  const member = page.nextMember;
+  if (member === null) return { before: copy(bytes, before), after: copy(bytes, after) };
+  const cut = withComma(bytes, member);
+  if (member.end <= before.end) return { before: without(bytes, before, cut), after: copy(bytes, after) };
+  return { before: copy(bytes, before), after: without(bytes, after, cut) };
+}
+
+/** A member with the one comma that goes when it goes: the one after it, or else the one before. */
+function withComma(bytes: Buffer, member: Span): Span {
+  let end = member.end;
+  while (isSpace(bytes[end])) end++;
+  if (bytes[end] === COMMA) {
+    end++;
+    while (isSpace(bytes[end])) end++;
+    return { start: member.start, end };
+  }
+  let start = member.start;
+  while (isSpace(bytes[start - 1])) start--;
+  return { start: bytes[start - 1] === COMMA ? start - 1 : start, end: member.end };
+}
+
+function without(bytes: Buffer, span: Span, cut: Span): Buffer {
+  return Buffer.concat([bytes.subarray(span.start, cut.start), bytes.subarray(cut.end, span.end)]);
+}
+
+// A copy, because the bytes of a message are a window on what was read with it, often 64 kB.
+function copy(bytes: Buffer, span: Span): Buffer {
+  return Buffer.from(bytes.subarray(span.start, span.end));
+}
+
+function isSpace(byte: number): boolean {
+  return byte === SPACE || byte === TAB || byte === LF || byte === CR;
+}

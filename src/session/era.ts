@@ -1,0 +1,14 @@
+import type { Span } from "../message/envelope.ts";
+import { findMember } from "../message/members.ts";
+
+/** The two ways of speaking MCP: with a handshake and a session, or with everything in each request. */
+export type Era = "stateful" | "stateless";
+
+/** The key in `_meta` by which a request of 2026-07-28 and later says its revision. */
+export const VERSION_KEY = "io.modelcontextprotocol/protocolVersion";
+
+/** The era a request belongs to. One connection may carry both. */
+export function eraOf(bytes: Buffer, params: Span | null): Era {
+  const meta = params === null ? null : findMember(bytes, params, "_meta");
+  return meta === null || findMember(bytes, meta, VERSION_KEY) === null ? "stateful" : "stateless";
+}

@@ -1,0 +1,41 @@
+import type { Message } from "../message/message.ts";
+import type { Call } from "./calls.ts";
+import type { Exchange } from "./exchange.ts";
+import type { SessionView } from "./session.ts";
+import type { ToolPage } from "./tool-page.ts";
+
+/** A message in its conversation: what was said, and what it belongs to. */
+export interface Turn {
+  readonly session: SessionView;
+  readonly message: Message;
+  readonly exchange: Exchange;
+  /** The call this message answers, or was meant to. */
+  readonly answers: Call | undefined;
+  /** The call this message will be, if it goes on its way. */
+  readonly opens: Call | undefined;
+  /** The call this message is about: the one it cancels. */
+  readonly refersTo: Call | undefined;
+  /** The tool list this message brings, where lists are looked into. */
+  readonly list: ToolPage | "unreadable" | null;
+  /** What the conversation has against it, or null. */
+  readonly trouble: Trouble | null;
+}
+
+/** Why a message that can be read does not fit its conversation. */
+export type Trouble =
+  /** A request with the id of one that is waiting. Its answer would be taken for the other's. */
+  | "duplicate-id"
+  /** A request more than may wait at once. */
+  | "too-many-calls"
+  /** A method that only the other side may send. */
+  | "wrong-direction"
+  /** A request's method without an id: some servers run it, and nobody would see the answer. */
+  | "request-without-id"
+  /** An answer nobody waits for. */
+  | "stray-answer"
+  /** An answer whose id is another spelling of one that is waiting: clients would take it, unfiltered. */
+  | "respelled-id"
+  /** An answer that cannot be read, to a call that waits. */
+  | "unreadable-answer"
+  /** A batch, where the revision spoken has none. */
+  | "batch";
