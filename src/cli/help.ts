@@ -1,0 +1,42 @@
+import { type Command, COMMANDS } from "./commands.ts";
+import type { Option } from "./options.ts";
+
+/** The help of a command, as text. */
+export function composeHelp(command: Command): string {
+  const lines = [`${command.summary[0].toUpperCase()}${command.summary.slice(1)}.`, "", "Usage:"];
+  for (const usage of command.usage) lines.push(`  ${usage}`);
+  if (command.name === "") {
+    lines.push("", "Commands:");
+    const others = COMMANDS.filter((other) => other.name !== "");
+    const width = Math.max(...others.map((other) => other.name.length));
+    for (const other of others) lines.push(...wrap(`  ${other.name.padEnd(width)}  `, other.summary));
+  }
+  lines.push("", "Options:");
+  const width = Math.max(...command.options.map((option) => heading(option).length));
+  for (const option of command.options) {
+    const fallback = option.fallback === undefined ? "" : ` (default: ${option.fallback})`;
+    const choices = option.choices === undefined ? "" : `: ${option.choices.join(", ")}`;
+    lines.push(...wrap(`  ${heading(option).padEnd(width)}  `, `${option.help}${choices}${fallback}`));
+  }
+  if (command.notes.length > 0) lines.push("", ...command.notes);
+  return `${lines.join("\n")}\n`;
+}
+
+function heading(option: Option): string {
+  return option.value === null ? `--${option.name}` : `--${option.name} ${option.value}`;
+}
+
+/** A text in lines of at most 100 characters, the later ones under the first one's text. */
+function wrap(indent: string, text: string): string[] {
+  const lines = [];
+  let line = indent;
+  for (const word of text.split(" ")) {
+    if (line.length + word.length > 99 && line.trim() !== indent.trim()) {
+      lines.push(line.trimEnd());
+      line = " ".repeat(indent.length);
+    }
+    line += `${word} `;
+  }
+  lines.push(line.trimEnd());
+  return lines;
+}

@@ -1,0 +1,97 @@
+import { performance } from "node:perf_hooks";
+import { startChild } from "../link/child.ts";
+import type { Direction } from "../message/message.ts";
+import type { Policy } from "../policy/judge.ts";
+import type { Pattern } from "../policy/patterns.ts";
+import { createToolFilter } from "../policy/tool-filter.ts";
+import type { AuditEvent } from "../record/event.ts";
+import type { Log } from "../record/log.ts";
+import { createReporter } from "../record/report.ts";
+import { createWitness } from "../record/witness.ts";
+import { createLearner } from "../relay/learn.ts";
+import { createPassage } from "../relay/passage.ts";
+import { createSession } from "../session/session.ts";
+import { type ClientSide, type Conversation, type ConversationEnd, createConversation } from "./conversation.ts";
+import { DEFAULT_LIMITS, DEFAULT_TIMEOUTS, type Limits, type Timeouts } from "./limits.ts";
+
+/** What a proxy in front of a child process is made of. */
+export interface ProxyOptions {
+  /** The server: a program and its arguments. */
+  readonly command: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
+  readonly cwd?: string | undefined;
+  /** Tools to hide and refuse, and the only ones to show. Without either, lists and calls pass like all else. */
+  readonly deny?: readonly Pattern[];
+  readonly allow?: readonly Pattern[];
+  /** Where the client is: our own stdin and stdout unless said otherwise. */
+  readonly client?: ClientSide;
+  readonly log: Log;
+  /** Takes what is to be audited. */
+  readonly audit?: ((event: AuditEvent) => void) | null;
+  readonly auditAll?: boolean;
+  readonly limits?: Partial<Limits>;
+  readonly timeouts?: Partial<Timeouts>;
+}
+
+/** A proxy at work. */
+export interface Proxy {
+  /** Resolves when all is over, with the exit code a command should have. */
+  readonly ended: Promise<ConversationEnd>;
+  /** Ends it: politely the first time, at once the second. */
+  stop(): void;
+  /** Ends all processes it started, now and synchronously. For the moment before a crash. */
+  kill(): void;
+}
+
+const now = (): number => performance.now();
+
+/** Puts a proxy between a client and a server that is a child process. Resolves when the server has started. */
+export async function createProxy(options: ProxyOptions): Promise<Proxy> {
+  const limits = { ...DEFAULT_LIMITS, ...options.limits };
+  const timeouts = { ...DEFAULT_TIMEOUTS, ...options.timeouts };
+  const { log, deny = [], allow = [] } = options;
+  const [command, ...args] = options.command;
+  // First of all: while the server starts, the rest of us can get ready.
+  const child = await startChild({
+    command,
+    args,
+    env: options.env ?? {},
+    cwd: options.cwd,
+    onTrouble: (text) => log.warn(text),
+  });
+  const reporter = createReporter(log, now);
+  const isFiltering = deny.length > 0 || allow.length > 0;
+  const policy: Policy = {
+    tools: isFiltering
+      ? createToolFilter({
+          deny,
+          allow,
+          onHang: (pattern) => log.error(`pattern stopped: it did not end on a name of the server's`, { pattern }),
+        })
+      : null,
+  };
+  let conversation: Conversation;
+  const say = (direction: Direction, payload: Buffer): void =>
+    (direction === "up" ? conversation.toServer : conversation.toClient).writeLine(payload);
+  const session = createSession({ maxOpenCalls: limits.maxOpenCalls, learnTools: isFiltering, say, now });
+  const witness = createWitness({
+    reporter,
+    audit: options.audit ?? null,
+    auditAll: options.auditAll ?? false,
+    session: session.id,
+    time: Date.now,
+    now,
+  });
+  const learner = createLearner({ session, timeoutMs: timeouts.toolList });
+  const passage = createPassage({ session, policy, learner, witness, maxParkedBytes: limits.maxParkedBytes });
+  conversation = createConversation({
+    client: options.client ?? { input: process.stdin, output: process.stdout },
+    child,
+    witness,
+    maxMessageBytes: limits.maxMessageBytes,
+    graceMs: timeouts.childGrace,
+  });
+  log.debug("started", { command, pid: child.pid, session: session.id });
+  const ended = conversation.run(passage).finally(() => reporter.end());
+  return { ended, stop: () => conversation.stop(), kill: () => child.kill() };
+}

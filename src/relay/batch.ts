@@ -1,0 +1,41 @@
+import { NOTHING, type Outcome, UNTOUCHED } from "../action/outcome.ts";
+import { composeError } from "../message/compose.ts";
+import { cutElements, type Edit, splice } from "../message/edit.ts";
+import type { Span } from "../message/envelope.ts";
+import { listElements } from "../message/members.ts";
+import type { Direction, Message, Payload } from "../message/message.ts";
+import type { Exchange } from "../session/exchange.ts";
+
+/** A batch with more members is refused. */
+export const MAX_BATCH = 100;
+
+type Pass = (payload: Payload, direction: Direction, exchange: Exchange) => Outcome | Promise<Outcome>;
+
+/** Judges each message of a batch on its own, and puts together what is left of it. */
+export function passBatch(pass: Pass, message: Message, exchange: Exchange): Outcome | Promise<Outcome> {
+  const { bytes, ascii, direction } = message;
+  const start = bytes.indexOf("[", message.start);
+  const members = listElements(bytes, { start, end: message.end });
+  if (members.length === 0 || members.length > MAX_BATCH) return { onward: "nothing", back: REFUSED };
+  const outcomes = members.map((member) => pass({ ...member, bytes, ascii }, direction, exchange));
+  if (outcomes.every((outcome) => !(outcome instanceof Promise))) return join(message, members, outcomes as Outcome[]);
+  return Promise.all(outcomes.map((outcome) => Promise.resolve(outcome))).then((settled) =>
+    join(message, members, settled),
+  );
+}
+
+const REFUSED = composeError(null, { code: -32600, message: "Invalid request: empty or too large a batch" });
+
+function join(message: Message, members: readonly Span[], outcomes: readonly Outcome[]): Outcome {
+  const backs = outcomes.flatMap(({ back }) => (back === null ? [] : [back.toString("latin1")]));
+  const back = backs.length === 0 ? null : Buffer.from(`[${backs.join(",")}]`, "latin1");
+  if (outcomes.every((outcome) => outcome.onward === "untouched"))
+    return back === null ? UNTOUCHED : { ...UNTOUCHED, back };
+  if (outcomes.every((outcome) => outcome.onward === "nothing")) return back === null ? NOTHING : { ...NOTHING, back };
+  const changed = outcomes.flatMap(({ onward }, index): Edit[] =>
+    typeof onward === "string" ? [] : [{ span: members[index], by: onward }],
+  );
+  const cut = cutElements(members, (index) => outcomes[index].onward === "nothing");
+  const edits = [...changed, ...cut].sort((one, other) => one.span.start - other.span.start);
+  return { onward: splice(message, edits), back };
+}

@@ -1,0 +1,102 @@
+import type { Writable } from "node:stream";
+
+/** One end of the relay that bytes leave by. Several may write to it; all of them wait when it is full. */
+export interface Outlet {
+  /** Whether writing more should wait. */
+  readonly isFull: boolean;
+  /** Nothing more can be written: the reader is gone, or we are done. */
+  readonly isClosed: boolean;
+  /** Part of a buffer, from `start` to `end`. Neighbours in one buffer leave in one write, at the next flush. */
+  forward(bytes: Buffer, start: number, end: number): void;
+  /** A message of ours: its bytes and the newline after it. Leaves at once, after all that came before it. */
+  writeLine(payload: Buffer): void;
+  flush(): void;
+  /** Calls back once, when there is room again or nothing more can be written. */
+  whenReady(resume: () => void): void;
+  /** Lets what was written leave, and ends. */
+  end(): void;
+}
+
+/** More than this waiting in a stream makes its writers wait. Above the 16 kB from which on streams tell when they drain. */
+const MAX_QUEUED_BYTES = 65_536;
+
+/** Makes an outlet of a stream. `onBroken` is called once if its reader goes away. */
+export function createOutlet(stream: Writable, onBroken: (error: Error) => void): Outlet {
+  let isFull = false;
+  let isClosed = false;
+  let waiting: (() => void)[] = [];
+
+  // What is to be forwarded: one piece of one buffer.
+  let run: Buffer | null = null;
+  let runStart = 0;
+  let runEnd = 0;
+
+  function release(): void {
+    isFull = false;
+    const resumed = waiting;
+    waiting = [];
+    for (const resume of resumed) resume();
+  }
+
+  function flush(): void {
+    if (run === null) return;
+    const bytes = runStart === 0 && runEnd === run.length ? run : run.subarray(runStart, runEnd);
+    run = null;
+    write(bytes);
+  }
+
+  function write(bytes: Buffer): void {
+    if (isClosed) return;
+    stream.write(bytes);
+    // Not what write() says: it says no to every large chunk, also to one that is gone already.
+    if (stream.writableLength > MAX_QUEUED_BYTES) isFull = true;
+  }
+
+  stream.on("drain", release);
+  stream.on("close", () => {
+    isClosed = true;
+    release();
+  });
+  stream.on("error", (error: Error) => {
+    if (!isClosed) onBroken(error);
+    isClosed = true;
+    release();
+  });
+
+  return {
+    get isFull() {
+      return isFull;
+    },
+    get isClosed() {
+      return isClosed;
+    },
+    forward(bytes, start, end) {
+      if (run === bytes && runEnd === start) runEnd = end;
+      else {
+        flush();
+        run = bytes;
+        runStart = start;
+        runEnd = end;
+      }
+    },
+    writeLine(payload) {
+      flush();
+      const line = Buffer.allocUnsafe(payload.length + 1);
+      payload.copy(line);
+      line[payload.length] = 0x0a;
+      write(line);
+    },
+    flush,
+    whenReady(resume) {
+      if (isFull && !isClosed) waiting.push(resume);
+      else resume();
+    },
+    end() {
+      flush();
+      if (isClosed) return;
+      isClosed = true;
+      stream.end();
+      release();
+    },
+  };
+}

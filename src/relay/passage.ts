@@ -1,0 +1,141 @@
+import { act } from "../action/act.ts";
+import { NOTHING, type Outcome, UNTOUCHED } from "../action/outcome.ts";
+import { composeError, type WireError } from "../message/compose.ts";
+import { FAULTS } from "../message/faults.ts";
+import { createGistReader, type Gist } from "../message/gist.ts";
+import { type Direction, openMessage, opposite, type Payload, whole } from "../message/message.ts";
+import { judge, type Policy } from "../policy/judge.ts";
+import { UNKNOWN_LIST } from "../policy/tools.ts";
+import type { Decision } from "../policy/verdict.ts";
+import type { Witness } from "../record/witness.ts";
+import type { Exchange } from "../session/exchange.ts";
+import type { Session } from "../session/session.ts";
+import type { Turn } from "../session/turn.ts";
+import { passBatch } from "./batch.ts";
+import type { Learner } from "./learn.ts";
+
+/** What becomes of the messages of one conversation. Every link asks it one question per message. */
+export interface Passage {
+  /** No promise is made unless the message has to wait. */
+  pass(payload: Payload, direction: Direction, exchange: Exchange): Outcome | Promise<Outcome>;
+  /** What becomes of one that was too large to keep: whoever waits is told. */
+  lose(gist: Gist, bytes: number, direction: Direction): Outcome;
+  /** The answers for all who still wait in one direction, when nobody will answer them any more. */
+  giveUp(direction: Direction, error: WireError): Buffer[];
+}
+
+/** What a passage is made of. */
+export interface PassageOptions {
+  readonly session: Session;
+  readonly policy: Policy;
+  readonly learner: Learner;
+  readonly witness: Witness;
+  /** How many bytes of messages may wait for something at once. */
+  readonly maxParkedBytes: number;
+}
+
+/** Puts the rooms in a row: message, session, policy, action. */
+export function createPassage({ session, policy, learner, witness, maxParkedBytes }: PassageOptions): Passage {
+  let parkedBytes = 0;
+
+  function pass(payload: Payload, direction: Direction, exchange: Exchange): Outcome | Promise<Outcome> {
+    try {
+      const message = openMessage(payload, direction, exchange.breaks);
+      const turn = session.observe(message, exchange);
+      if (message.envelope.kind === "batch" && turn.trouble === null) return passBatch(pass, message, exchange);
+      const decision = judge(policy, turn);
+      return decision.verdict.do === "park" ? park(turn) : settle(turn, decision);
+    } catch (error) {
+      return fail(payload, direction, error);
+    }
+  }
+
+  /** What becomes of a message that we failed on ourselves: it does not pass, and whoever waits is told. */
+  function fail({ bytes, start, end }: Payload, direction: Direction, error: unknown): Outcome {
+    witness.trouble("internal", error instanceof Error ? (error.stack ?? error.message) : String(error));
+    const reader = createGistReader();
+    reader.push(bytes.subarray(start, end));
+    return tell(reader.end(), direction, INTERNAL, INTERNAL);
+  }
+
+  /** Tells whoever waits for a message that will not come: its sender, or the one it was an answer for. */
+  function tell({ id, hasMethod }: Gist, direction: Direction, sender: WireError, receiver: WireError): Outcome {
+    if (id === null) return NOTHING;
+    if (hasMethod) return { onward: "nothing", back: composeError(id, sender) };
+    const table = session.calls[opposite(direction)];
+    const call = table.find(id.key);
+    if (call === undefined || call.parked) return NOTHING;
+    table.close(call);
+    return call.claim === null ? { onward: composeError(call.id, receiver), back: null } : NOTHING;
+  }
+
+  /** Carries a decision out, and keeps the book of who waits for what. */
+  function settle(turn: Turn, decision: Decision): Outcome {
+    const { verdict } = decision;
+    if (verdict.do === "park") return settle(turn, UNKNOWN_LIST);
+    const { direction } = turn.message;
+    const { answers, opens, refersTo } = turn;
+    if (answers !== undefined) {
+      session.calls[opposite(direction)].close(answers);
+      if (answers.claim !== null) {
+        answers.claim(turn.message);
+        return NOTHING;
+      }
+    }
+    const outcome = act(verdict, turn);
+    if (opens !== undefined && outcome.onward !== "nothing") session.calls[direction].open(opens);
+    if (refersTo !== undefined) {
+      if (refersTo.parked) session.calls[direction].close(refersTo);
+      else if (outcome.onward !== "nothing") session.calls[direction].cancel(refersTo);
+    }
+    witness.saw(turn, decision, outcome);
+    return outcome;
+  }
+
+  /** Lets a message wait beside the road until the tools are known. Its id is taken meanwhile. */
+  async function park(turn: Turn): Promise<Outcome> {
+    const { opens: call, message, exchange } = turn;
+    const size = message.end - message.start;
+    if (call === undefined || parkedBytes + size > maxParkedBytes) return settle(turn, UNKNOWN_LIST);
+    // A copy: the message is a part of all that was read with it.
+    const kept = whole(Buffer.from(message.bytes.subarray(message.start, message.end)));
+    const waiting: Turn = { ...turn, message: openMessage(kept, message.direction, exchange.breaks) };
+    const table = session.calls[message.direction];
+    call.parked = true;
+    table.open(call);
+    parkedBytes += size;
+    try {
+      await learner.know(waiting);
+    } catch (error) {
+      witness.trouble("tools:no-list", `the tool list could not be fetched: ${(error as Error).message}`);
+    }
+    parkedBytes -= size;
+    if (table.find(call.id.key) !== call) return NOTHING; // withdrawn, or answered when the conversation ended
+    table.close(call);
+    call.parked = false;
+    try {
+      const outcome = settle(waiting, judge(policy, waiting));
+      return outcome === UNTOUCHED ? { onward: kept.bytes, back: null } : outcome;
+    } catch (error) {
+      return fail(kept, message.direction, error);
+    }
+  }
+
+  return {
+    pass,
+    lose(gist, bytes, direction) {
+      const { code, text } = FAULTS["too-large"];
+      witness.lost(direction, gist, bytes);
+      return tell(gist, direction, { code, message: text }, { code: -32000, message: "Response too large" });
+    },
+    giveUp(direction, error) {
+      const table = session.calls[direction];
+      return table.waiting().flatMap((call) => {
+        table.close(call);
+        return call.claim === null ? [composeError(call.id, error)] : [];
+      });
+    },
+  };
+}
+
+const INTERNAL: WireError = { code: -32603, message: "Internal proxy error" };

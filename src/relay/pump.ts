@@ -1,0 +1,123 @@
+import type { Readable } from "node:stream";
+import type { Outcome } from "../action/outcome.ts";
+import { createGistReader, type GistReader } from "../message/gist.ts";
+import type { Direction } from "../message/message.ts";
+import type { Witness } from "../record/witness.ts";
+import type { Exchange } from "../session/exchange.ts";
+import { createLineFramer } from "../wire/lines.ts";
+import type { Outlet } from "./outlet.ts";
+import type { Passage } from "./passage.ts";
+
+/** One direction of a conversation over lines. */
+export interface Pipe {
+  readonly direction: Direction;
+  readonly source: Readable;
+  /** Where messages go on. */
+  readonly onward: Outlet;
+  /** Where answers to their sender go. */
+  readonly back: Outlet;
+}
+
+/** What a pump needs beside its pipe. */
+export interface PumpOptions {
+  readonly passage: Passage;
+  readonly exchange: Exchange;
+  readonly witness: Witness;
+  readonly maxMessageBytes: number;
+}
+
+/**
+ * Carries one direction of a conversation, message by message, until its source ends and nothing
+ * it brought is waiting any more. Neighbours that pass leave in one write.
+ */
+export function pump({ direction, source, onward, back }: Pipe, options: PumpOptions): Promise<void> {
+  const { passage, exchange, witness, maxMessageBytes } = options;
+  let parked = 0;
+  let ended = false;
+  const { promise: done, resolve: finish } = withResolvers();
+
+  function carry({ onward: bytes, back: answer }: Outcome): void {
+    if (bytes !== "nothing" && bytes !== "untouched") onward.writeLine(bytes);
+    if (answer !== null) back.writeLine(answer);
+  }
+
+  function wait(outcome: Promise<Outcome>): void {
+    parked++;
+    void outcome
+      .then(carry, (error: unknown) => witness.trouble("internal", String(error)))
+      .then(() => {
+        parked--;
+        if (ended && parked === 0) finish();
+      });
+  }
+
+  let gist: GistReader | null = null; // of a line that is too long to keep
+  let gistBytes = 0;
+
+  const framer = createLineFramer(maxMessageBytes, {
+    line(bytes, start, end, ascii) {
+      if (isBlank(bytes, start, end)) return;
+      const outcome = passage.pass({ bytes, start, end: end - 1, ascii }, direction, exchange);
+      if (outcome instanceof Promise) wait(outcome);
+      else {
+        if (outcome.onward === "untouched") onward.forward(bytes, start, end);
+        carry(outcome);
+      }
+    },
+    excess(bytes, ends) {
+      gist ??= createGistReader();
+      gist.push(bytes);
+      gistBytes += bytes.length;
+      if (!ends) return;
+      carry(passage.lose(gist.end(), gistBytes, direction));
+      gist = null;
+      gistBytes = 0;
+    },
+    tail(bytes) {
+      witness.trouble(
+        "wire:half-line",
+        `${bytes.length} bytes without a newline at the end of the stream were not forwarded`,
+      );
+    },
+  });
+
+  /** A slow reader slows the writer: what comes next waits until there is room on both ways. */
+  function rest(): void {
+    if (!onward.isFull && !back.isFull) return;
+    source.pause();
+    onward.whenReady(() => back.whenReady(() => source.resume()));
+  }
+
+  source.on("data", (chunk: Buffer) => {
+    framer.push(chunk);
+    onward.flush();
+    rest();
+  });
+  function close(): void {
+    if (ended) return;
+    ended = true;
+    framer.end();
+    if (parked === 0) finish();
+  }
+  source.on("end", close);
+  source.on("close", close);
+  source.on("error", close);
+  return done;
+}
+
+/** Lines of nothing but space are passed over in silence. */
+function isBlank(bytes: Buffer, start: number, end: number): boolean {
+  for (let at = start; at < end; at++) {
+    const byte = bytes[at];
+    if (byte !== 0x20 && byte !== 0x09 && byte !== 0x0d && byte !== 0x0a) return false;
+  }
+  return true;
+}
+
+function withResolvers(): { promise: Promise<void>; resolve: () => void } {
+  let settle: (() => void) | undefined;
+  const promise = new Promise<void>((resolve) => {
+    settle = resolve;
+  });
+  return { promise, resolve: () => settle?.() };
+}
