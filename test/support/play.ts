@@ -1,0 +1,115 @@
+import { PassThrough } from "node:stream";
+import { setTimeout as delay } from "node:timers/promises";
+import type { Policy } from "../../src/policy/judge.ts";
+import { parsePattern } from "../../src/policy/patterns.ts";
+import { createToolFilter } from "../../src/policy/tool-filter.ts";
+import type { AuditEvent } from "../../src/record/event.ts";
+import { createWitness } from "../../src/record/witness.ts";
+import { createLearner } from "../../src/relay/learn.ts";
+import { createOutlet } from "../../src/relay/outlet.ts";
+import { createPassage } from "../../src/relay/passage.ts";
+import { pump } from "../../src/relay/pump.ts";
+import { LINES } from "../../src/session/exchange.ts";
+import { createSession } from "../../src/session/session.ts";
+
+/** What each side heard, as text. */
+export interface Heard {
+  readonly client: string;
+  readonly server: string;
+}
+
+/** A step of a conversation: somebody says something. */
+export type Step = { readonly client: string } | { readonly server: string };
+
+/** A policy that hides the tools these patterns match. */
+export function denying(...patterns: string[]): Policy {
+  return { tools: createToolFilter({ deny: patterns.map((pattern) => parsePattern(pattern, "deny")), allow: [] }) };
+}
+
+/** A policy without rules. */
+export const OPEN: Policy = { tools: null };
+
+/** A relay between two sides that tests speak for. Its clock is theirs. */
+export function stage(
+  policy: Policy,
+  options: { maxOpenCalls?: number; maxMessageBytes?: number; toolListMs?: number } = {},
+) {
+  const fromClient = new PassThrough();
+  const fromServer = new PassThrough();
+  const heard = { client: [] as Buffer[], server: [] as Buffer[] };
+  const events: AuditEvent[] = [];
+  const troubles: string[] = [];
+  let clock = 1000;
+  const now = (): number => clock;
+  const toClient = createOutlet(collector(heard.client), () => {});
+  const toServer = createOutlet(collector(heard.server), () => {});
+  const session = createSession({
+    maxOpenCalls: options.maxOpenCalls ?? 1000,
+    learnTools: policy.tools !== null,
+    say: (direction, payload) => (direction === "up" ? toServer : toClient).writeLine(payload),
+    now,
+  });
+  const witness = createWitness({
+    reporter: { report: (kind) => troubles.push(kind), end: () => {} },
+    audit: (event) => events.push(event),
+    auditAll: true,
+    session: session.id,
+    time: () => 0,
+    now,
+  });
+  const learner = createLearner({ session, timeoutMs: options.toolListMs ?? 1000 });
+  const passage = createPassage({ session, policy, learner, witness, maxParkedBytes: 1024 * 1024 });
+  const shared = { passage, exchange: LINES, witness, maxMessageBytes: options.maxMessageBytes ?? 10 * 1024 * 1024 };
+  const up = pump({ direction: "up", source: fromClient, onward: toServer, back: toClient }, shared);
+  const down = pump({ direction: "down", source: fromServer, onward: toClient, back: toServer }, shared);
+
+  async function settle(): Promise<void> {
+    await delay(0);
+    await delay(0);
+  }
+
+  return {
+    session,
+    passage,
+    events,
+    troubles,
+    /** Lets time pass on the session's clock. */
+    wait(milliseconds: number): void {
+      clock += milliseconds;
+    },
+    async client(...pieces: (string | Buffer)[]): Promise<void> {
+      for (const piece of pieces) fromClient.write(piece);
+      await settle();
+    },
+    async server(...pieces: (string | Buffer)[]): Promise<void> {
+      for (const piece of pieces) fromServer.write(piece);
+      await settle();
+    },
+    /** What one side heard since it was last asked. */
+    heard(side: "client" | "server"): string {
+      return Buffer.concat(heard[side].splice(0)).toString("utf8");
+    },
+    /** Ends both sides and waits for what is left. */
+    async end(): Promise<void> {
+      fromClient.end();
+      fromServer.end();
+      await Promise.all([up, down]);
+    },
+  };
+}
+
+/** Plays a conversation and says what each side heard. */
+export async function play(policy: Policy, ...steps: Step[]): Promise<Heard> {
+  const { client, server, heard } = stage(policy);
+  for (const step of steps) {
+    if ("client" in step) await client(step.client);
+    else await server(step.server);
+  }
+  return { client: heard("client"), server: heard("server") };
+}
+
+function collector(into: Buffer[]): PassThrough {
+  const stream = new PassThrough();
+  stream.on("data", (chunk: Buffer) => into.push(chunk));
+  return stream;
+}
