@@ -1,19 +1,23 @@
 // Builds the command (one CommonJS file and the parts it loads late) and the library (file by file, with types).
 import { spawnSync } from "node:child_process";
-import { chmodSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const { version } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
-rmSync(join(root, "dist"), { recursive: true, force: true });
+// Beside the last build, which may be in use, and then in its place.
+const dist = join(root, "dist");
+const next = join(root, `dist.${process.pid}`);
 await buildCommand();
 buildLibrary();
+rmSync(dist, { recursive: true, force: true });
+renameSync(next, dist);
 
 /** A CommonJS bundle starts in half the time of modules. What is imported with import() becomes a file of its own, loaded when used. */
 async function buildCommand() {
-  const outdir = join(root, "dist", "command");
+  const outdir = join(next, "command");
   const late = new Map();
   const splitLate = {
     name: "split-late",
@@ -53,15 +57,18 @@ async function buildCommand() {
       await build({ ...options, entryPoints: [file], outfile: join(outdir, name) });
     }
   }
-  mkdirSync(outdir, { recursive: true });
   writeFileSync(join(outdir, "package.json"), '{ "type": "commonjs" }\n');
 }
 
 function buildLibrary() {
   const tsc = join(root, "node_modules", "typescript", "bin", "tsc");
-  const { status } = spawnSync(process.execPath, [tsc, "-p", "tsconfig.build.json"], {
-    cwd: root,
-    stdio: ["ignore", 2, 2],
-  });
+  const { status } = spawnSync(
+    process.execPath,
+    [tsc, "-p", "tsconfig.build.json", "--outDir", join(next, "library")],
+    {
+      cwd: root,
+      stdio: ["ignore", 2, 2],
+    },
+  );
   if (status !== 0) process.exit(status ?? 1);
 }

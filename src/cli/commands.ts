@@ -10,6 +10,8 @@ export interface Command {
   readonly options: readonly Option[];
   /** What the help says after the options. */
   readonly notes: readonly string[];
+  /** Left out of the help. */
+  readonly isHidden?: boolean;
 }
 
 const HELP: Option = { name: "help", value: null, help: "show this help" };
@@ -103,6 +105,14 @@ export const COMMANDS: readonly Command[] = [
     summary: "a small server behind Fairlead, and a conversation in which you see what passes, is hidden or refused",
     options: [HELP],
     notes: [],
+  },
+  {
+    name: "demo-server",
+    usage: ["fairlead demo-server"],
+    summary: "the small server of the demo",
+    options: [HELP],
+    notes: [],
+    isHidden: true,
   },
   {
     name: "help",

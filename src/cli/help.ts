@@ -7,7 +7,7 @@ export function composeHelp(command: Command): string {
   for (const usage of command.usage) lines.push(`  ${usage}`);
   if (command.name === "") {
     lines.push("", "Commands:");
-    const others = COMMANDS.filter((other) => other.name !== "");
+    const others = COMMANDS.filter((other) => other.name !== "" && other.isHidden !== true);
     const width = Math.max(...others.map((other) => other.name.length));
     for (const other of others) lines.push(...wrap(`  ${other.name.padEnd(width)}  `, other.summary));
   }

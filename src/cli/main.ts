@@ -35,8 +35,15 @@ async function dispatch(args: readonly string[]): Promise<number> {
       return help(parsed);
     case "version":
       return print(`fairlead ${version()}\n`);
+    case "tools":
+      noWords(parsed);
+      return (await import("./tools.ts")).runTools(parsed);
+    case "demo-server":
+      return (await import("./demo-server.ts")).runDemoServer();
+    case "demo":
+      return (await import("./demo.ts")).runDemo();
     default:
-      return 1;
+      throw new Error(`no such command: ${command.name}`);
   }
 }
 

@@ -23,6 +23,11 @@ export function showText(text: string, maxCharacters = 200): string {
   return VISIBLE.test(cut) ? cut : cut.replace(hazards(), escapeCharacter);
 }
 
+/** Whether a person sees all there is in a text, in the order in which it is read. */
+export function isPlainText(text: string): boolean {
+  return VISIBLE.test(text) || text.search(hazards()) < 0;
+}
+
 const VISIBLE = /^[ -~]*$/;
 
 // What can end a line, drive a terminal, hide or reorder text: Cc, Cf, Zl, Zp, lone surrogates

@@ -1,6 +1,6 @@
 import { FAULTS } from "../message/faults.ts";
 import type { OpaqueEnvelope } from "../message/envelope.ts";
-import type { Trouble, Turn } from "../session/turn.ts";
+import type { Remark, Trouble, Turn } from "../session/turn.ts";
 import type { ToolFilter } from "./tool-filter.ts";
 import { judgeTools } from "./tools.ts";
 import { type Decision, PASS } from "./verdict.ts";
@@ -18,9 +18,15 @@ export function judge(policy: Policy, turn: Turn): Decision {
   if (envelope.kind === "opaque") return judgeOpaque(envelope);
   if (turn.answers !== undefined && turn.answers.claim !== null) return CLAIMED;
   if (turn.refersTo?.parked === true) return WITHDRAWN;
-  if (policy.tools !== null) return judgeTools(policy.tools, turn);
-  return PASS;
+  const decision = policy.tools === null ? PASS : judgeTools(policy.tools, turn);
+  return decision === PASS && turn.remark !== null ? REMARKS[turn.remark] : decision;
 }
+
+const REMARKS: Record<Remark, Decision> = {
+  "error-without-id": { ...PASS, note: "error-without-id" },
+  "unknown-cancel": { ...PASS, note: "unknown-cancel" },
+  instructions: { ...PASS, note: "instructions" },
+};
 
 /** The answer to a question of our own: it reaches nobody else. */
 const CLAIMED: Decision = { verdict: { do: "drop" }, rule: null };

@@ -14,6 +14,8 @@ export interface ToolFilter {
 export interface ToolView {
   /** The names that may be called. */
   readonly allowed: ReadonlySet<string>;
+  /** The names that are hidden. */
+  readonly hidden: readonly string[];
   /** The result of `tools/list`, all pages in one: JSON text. Null while the list is not known. */
   readonly result: Buffer | null;
   /** Patterns that matched no tool at all. */
@@ -84,6 +86,7 @@ export function createToolFilter({ deny, allow, onHang = () => {} }: ToolFilterO
       const shown = catalogue.tools.filter((_, index) => hidden[index] === null);
       const view: ToolView = {
         allowed: new Set(shown.map((tool) => tool.name)),
+        hidden: catalogue.tools.filter((_, index) => hidden[index] !== null).map((tool) => tool.name),
         result: catalogue.isComplete && catalogue.frame !== null ? composeList(catalogue.frame, shown) : null,
         unmatched: [...deny, ...allow].filter((pattern) => !used.has(pattern)).map((pattern) => pattern.source),
       };

@@ -1,14 +1,15 @@
 import { showText } from "../message/text.ts";
 import type { ToolPage } from "../session/tool-page.ts";
 import type { Turn } from "../session/turn.ts";
+import { hasOddText } from "./odd-text.ts";
 import type { ToolFilter } from "./tool-filter.ts";
 import { type Decision, PASS } from "./verdict.ts";
 
 /** The tool filter's contract: what is hidden is not listed, and calling it is like calling what never was. */
 export function judgeTools(filter: ToolFilter, turn: Turn): Decision {
-  if (turn.list !== null) return judgeList(filter, turn.list);
+  if (turn.list !== null) return judgeList(filter, turn, turn.list);
   const call = turn.opens;
-  if (call === undefined) return PASS;
+  if (call === undefined) return mentionsHidden(filter, turn) ? LEAK : PASS;
   if (call.method.name === "tools/list") {
     if (call.cursor !== null) return PASS;
     const { result } = filter.view(turn.session.catalogue(call.era));
@@ -36,7 +37,7 @@ const RULE = "tools";
 const PARK: Decision = { verdict: { do: "park" }, rule: RULE };
 const NO_NAME = { code: -32602, message: "Invalid params: name is missing" };
 
-function judgeList(filter: ToolFilter, page: ToolPage | "unreadable"): Decision {
+function judgeList(filter: ToolFilter, turn: Turn, page: ToolPage | "unreadable"): Decision {
   if (page === "unreadable") {
     return {
       verdict: { do: "deny", error: { code: -32000, message: "Invalid response" } },
@@ -51,9 +52,31 @@ function judgeList(filter: ToolFilter, page: ToolPage | "unreadable"): Decision 
   filter.hiddenBy(named.map(({ name }) => name)).forEach((by, nth) => {
     if (by !== null) hidden.add(named[nth].index);
   });
-  if (hidden.size === 0) return PASS;
-  return { verdict: { do: "hide", elements: page.tools.map((tool) => tool.span), hidden }, rule: RULE };
+  const note = page.tools.some(({ span }) => hasOddText(turn.message.bytes.toString("utf8", span.start, span.end)))
+    ? ODD_TEXT
+    : null;
+  if (hidden.size === 0) return note === null ? PASS : { ...PASS, ...note };
+  return {
+    ...note,
+    verdict: { do: "hide", elements: page.tools.map((tool) => tool.span), hidden },
+    rule: RULE,
+  };
 }
+
+/** A log message that speaks of a hidden tool. It passes, but it is worth a note. */
+const LEAK: Decision = { ...PASS, note: "hidden-name" };
+
+/** A definition with text that a person does not see as a model does: terminal escapes, invisible or reordering characters. */
+const ODD_TEXT = { note: "odd-text" };
+
+function mentionsHidden(filter: ToolFilter, { message, session }: Turn): boolean {
+  const { envelope } = message;
+  if (envelope.kind !== "notification" || envelope.method.name !== "notifications/message") return false;
+  const text = message.bytes.toString("utf8", message.start, message.end);
+  return ERAS.some((era) => filter.view(session.catalogue(era)).hidden.some((name) => text.includes(name)));
+}
+
+const ERAS = ["stateful", "stateless"] as const;
 
 /** The name in an answer or a log: nothing in it can drive a terminal or forge a line. */
 function showName(name: string): string {

@@ -20,6 +20,8 @@ export type Verdict =
 export interface Decision {
   readonly verdict: Verdict;
   readonly rule: string | null;
+  /** What is worth noting, though it changed nothing. */
+  readonly note?: string;
 }
 
 /** Nothing speaks against it. */

@@ -1,6 +1,7 @@
 import type { Readable, Writable } from "node:stream";
 import { setTimeout as delay } from "node:timers/promises";
 import type { ChildEnd, ChildServer } from "../link/child.ts";
+import type { WireError } from "../message/compose.ts";
 import type { Witness } from "../record/witness.ts";
 import { createOutlet, type Outlet } from "../relay/outlet.ts";
 import type { Passage } from "../relay/passage.ts";
@@ -39,6 +40,9 @@ export interface ConversationEnd {
   /** Whether the server went while the client was still there. */
   readonly lost: boolean;
 }
+
+/** What those hear who wait when nobody will answer any more. */
+export const CLOSED: WireError = { code: -32000, message: "Connection closed" };
 
 /** Joins a client and a child. */
 export function createConversation(options: ConversationOptions): Conversation {
@@ -85,8 +89,7 @@ export function createConversation(options: ConversationOptions): Conversation {
       // What it started may still run, and hold its stdout open.
       child.kill();
       await Promise.race([down, silence(child.stdout, toClient)]);
-      const error = { code: -32000, message: "Connection closed" };
-      for (const answer of passage.giveUp("up", error)) toClient.writeLine(answer);
+      for (const answer of passage.giveUp("up", CLOSED)) toClient.writeLine(answer);
       await flushed(client.output, toClient);
       child.release();
       return { code: exitCode(end), lost };

@@ -10,8 +10,15 @@ import { createReporter } from "../record/report.ts";
 import { createWitness } from "../record/witness.ts";
 import { createLearner } from "../relay/learn.ts";
 import { createPassage } from "../relay/passage.ts";
+import type { Catalogue } from "../session/catalogue.ts";
 import { createSession } from "../session/session.ts";
-import { type ClientSide, type Conversation, type ConversationEnd, createConversation } from "./conversation.ts";
+import {
+  type ClientSide,
+  type Conversation,
+  type ConversationEnd,
+  createConversation,
+  CLOSED,
+} from "./conversation.ts";
 import { DEFAULT_LIMITS, DEFAULT_TIMEOUTS, type Limits, type Timeouts } from "./limits.ts";
 
 /** What a proxy in front of a child process is made of. */
@@ -39,8 +46,16 @@ export interface Proxy {
   readonly ended: Promise<ConversationEnd>;
   /** Ends it: politely the first time, at once the second. */
   stop(): void;
-  /** Ends all processes it started, now and synchronously. For the moment before a crash. */
-  kill(): void;
+  /** The last moment before we are gone: tells who waits, and ends all processes it started, synchronously. */
+  abandon(): void;
+}
+
+/** Says what the filter makes of a list, and which patterns it could do without. */
+function reportTools({ tools: filter }: Policy, catalogue: Catalogue, log: Log): void {
+  if (filter === null) return;
+  const { allowed, unmatched } = filter.view(catalogue);
+  log.info("tool list", { tools: catalogue.tools.length, hidden: catalogue.tools.length - allowed.size });
+  for (const pattern of unmatched) log.warn("pattern matches no tool", { pattern });
 }
 
 const now = (): number => performance.now();
@@ -73,7 +88,13 @@ export async function createProxy(options: ProxyOptions): Promise<Proxy> {
   let conversation: Conversation;
   const say = (direction: Direction, payload: Buffer): void =>
     (direction === "up" ? conversation.toServer : conversation.toClient).writeLine(payload);
-  const session = createSession({ maxOpenCalls: limits.maxOpenCalls, learnTools: isFiltering, say, now });
+  const session = createSession({
+    maxOpenCalls: limits.maxOpenCalls,
+    learnTools: isFiltering,
+    onLearnt: (catalogue) => reportTools(policy, catalogue, log),
+    say,
+    now,
+  });
   const witness = createWitness({
     reporter,
     audit: options.audit ?? null,
@@ -92,6 +113,20 @@ export async function createProxy(options: ProxyOptions): Promise<Proxy> {
     graceMs: timeouts.childGrace,
   });
   log.debug("started", { command, pid: child.pid, session: session.id });
-  const ended = conversation.run(passage).finally(() => reporter.end());
-  return { ended, stop: () => conversation.stop(), kill: () => child.kill() };
+  let isOver = false;
+  const ended = conversation.run(passage).finally(() => {
+    isOver = true;
+    reporter.end();
+  });
+  return {
+    ended,
+    stop: () => conversation.stop(),
+    abandon() {
+      if (isOver) return;
+      isOver = true;
+      // Small writes to a pipe that is not full are done when write() returns.
+      for (const answer of passage.giveUp("up", CLOSED)) conversation.toClient.writeLine(answer);
+      child.kill();
+    },
+  };
 }

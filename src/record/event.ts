@@ -20,6 +20,8 @@ export interface AuditEvent {
   readonly class: Class;
   readonly verdict: Verdict["do"];
   readonly rule: string | null;
+  /** What is worth noting, though it changed nothing. */
+  readonly note: string | null;
   /** For an answer, milliseconds since its request. */
   readonly latency: number | null;
   /** How many bytes went on, where they are not the ones that came. */

@@ -34,7 +34,7 @@ export interface WitnessOptions {
 /** Makes a witness. */
 export function createWitness({ reporter, audit, auditAll, session, time, now }: WitnessOptions): Witness {
   return {
-    saw(turn, { verdict, rule }, outcome) {
+    saw(turn, { verdict, rule, note = null }, outcome) {
       const { envelope, direction, start, end } = turn.message;
       const refused = verdict.do === "deny" || verdict.do === "drop";
       // Refusals of the tool filter are its daily work; the rest is a peer that misbehaves.
@@ -46,7 +46,7 @@ export function createWitness({ reporter, audit, auditAll, session, time, now }:
       }
       if (audit === null) return;
       const level = classOf(envelope);
-      if (!auditAll && level === "pass" && rule === null) return;
+      if (!auditAll && level === "pass" && rule === null && note === null) return;
       const call = turn.answers ?? turn.opens;
       audit({
         time: time(),
@@ -60,6 +60,7 @@ export function createWitness({ reporter, audit, auditAll, session, time, now }:
         class: level,
         verdict: verdict.do,
         rule,
+        note,
         latency: turn.answers === undefined ? null : now() - turn.answers.since,
         sent: typeof outcome.onward === "string" ? null : outcome.onward.length,
       });
@@ -78,6 +79,7 @@ export function createWitness({ reporter, audit, auditAll, session, time, now }:
         class: "log",
         verdict: "deny",
         rule: "strict:too-large",
+        note: null,
         latency: null,
         sent: null,
       });

@@ -8,6 +8,8 @@ import type { Turn } from "../session/turn.ts";
 export interface Learner {
   /** Resolves when the tools are known that this turn needs; rejects when they cannot be had. */
   know(turn: Turn): Promise<void>;
+  /** The same for an era, with the `_meta` that its requests need. */
+  fetch(era: Era, meta: string | null): Promise<void>;
 }
 
 /** How a learner is made. */
@@ -24,14 +26,19 @@ export const MAX_PAGES = 500;
 export function createLearner({ session, timeoutMs }: LearnerOptions): Learner {
   const running = new Map<Era, Promise<void>>();
 
+  function fetch(era: Era, meta: string | null): Promise<void> {
+    const waiting = running.get(era);
+    if (waiting !== undefined) return waiting;
+    const fetching = fetchTools(session, era, meta, timeoutMs).finally(() => running.delete(era));
+    running.set(era, fetching);
+    return fetching;
+  }
+
   return {
+    fetch,
     know(turn) {
       const era = turn.opens?.era ?? "stateful";
-      const waiting = running.get(era);
-      if (waiting !== undefined) return waiting;
-      const fetching = fetchTools(session, era, metaOf(turn, era), timeoutMs).finally(() => running.delete(era));
-      running.set(era, fetching);
-      return fetching;
+      return fetch(era, metaOf(turn, era));
     },
   };
 }

@@ -14,7 +14,7 @@ import { type Direction, type Message, opposite } from "../message/message.ts";
 import { describeMethod } from "../message/methods.ts";
 import { isText } from "../message/text.ts";
 import { type Call, type CallTable, createCallTable } from "./calls.ts";
-import { type Catalogue, type CatalogueKeeper, createCatalogue } from "./catalogue.ts";
+import { type Catalogue, createCatalogue } from "./catalogue.ts";
 import { type Era, eraOf } from "./era.ts";
 import type { Exchange } from "./exchange.ts";
 import { readToolPage } from "./tool-page.ts";
@@ -54,6 +54,8 @@ export interface SessionOptions {
   readonly maxOpenCalls: number;
   /** Whether tool lists are looked into as they pass. */
   readonly learnTools: boolean;
+  /** Told when the whole tool list has been learnt, or learnt anew. */
+  readonly onLearnt?: (catalogue: Catalogue) => void;
   /** Sends a message of our own. */
   readonly say: (direction: Direction, payload: Buffer) => void;
   /** Milliseconds on a clock that does not jump. */
@@ -61,7 +63,8 @@ export interface SessionOptions {
 }
 
 /** Begins a conversation. */
-export function createSession({ maxOpenCalls, learnTools, say, now }: SessionOptions): Session {
+export function createSession(options: SessionOptions): Session {
+  const { maxOpenCalls, learnTools, onLearnt = () => {}, say, now } = options;
   const id = randomBytes(8).toString("hex");
   const calls = { up: createCallTable(maxOpenCalls, now), down: createCallTable(maxOpenCalls, now) };
   const catalogues = { stateful: createCatalogue(), stateless: createCatalogue() };
@@ -86,14 +89,17 @@ export function createSession({ maxOpenCalls, learnTools, say, now }: SessionOpt
         case "result":
         case "error": {
           const call = envelope.id === null ? undefined : calls[opposite(direction)].find(envelope.id.key);
-          if (call === undefined || call.parked) {
-            return turn(message, exchange, envelope.id === null ? null : "stray-answer");
-          }
-          if (envelope.id !== null && !isSameId(envelope.id, call.id)) {
+          if (envelope.id === null) return turn(message, exchange, null, { remark: "error-without-id" });
+          if (call === undefined || call.parked) return turn(message, exchange, "stray-answer");
+          if (!isSameId(envelope.id, call.id)) {
             return turn(message, exchange, "respelled-id", { answers: call });
           }
-          const list = direction === "down" ? learn(message, envelope, call) : null;
-          return turn(message, exchange, null, { answers: call, list });
+          return turn(
+            message,
+            exchange,
+            null,
+            direction === "down" ? learn(message, envelope, call) : { answers: call },
+          );
         }
         case "batch":
           // Streamable HTTP 2025-03-26 brought batches, 2025-06-18 took them away again.
@@ -128,9 +134,9 @@ export function createSession({ maxOpenCalls, learnTools, say, now }: SessionOpt
     message: Message,
     exchange: Exchange,
     trouble: Trouble | null,
-    { answers, opens, refersTo, list = null }: Relations = ALONE,
+    { answers, opens, refersTo, list = null, remark = null }: Relations = ALONE,
   ): Turn {
-    return { session, message, exchange, answers, opens, refersTo, list, trouble };
+    return { session, message, exchange, answers, opens, refersTo, list, trouble, remark };
   }
 
   function observeRequest(message: Message, envelope: RequestEnvelope, exchange: Exchange): Turn {
@@ -173,7 +179,7 @@ export function createSession({ maxOpenCalls, learnTools, say, now }: SessionOpt
       const given = findMember(message.bytes, params, "requestId");
       const key = given === null ? undefined : readId(message.bytes, given.start, given.end)?.key;
       const call = key === undefined ? undefined : calls[message.direction].find(key);
-      return turn(message, exchange, null, { refersTo: call });
+      return turn(message, exchange, null, call === undefined ? { remark: "unknown-cancel" } : { refersTo: call });
     }
     if (method.name === "notifications/tools/list_changed") {
       catalogues.stateful.forget();
@@ -182,26 +188,37 @@ export function createSession({ maxOpenCalls, learnTools, say, now }: SessionOpt
     return turn(message, exchange, null);
   }
 
-  /** What an answer tells about the server. Returns the tool list in it, where lists are looked into. */
-  function learn({ bytes }: Message, envelope: ResultEnvelope | ErrorEnvelope, call: Call): Turn["list"] {
+  /** What an answer tells about the server, and what belongs to it: the call, and the tool list where those are looked into. */
+  function learn({ bytes }: Message, envelope: ResultEnvelope | ErrorEnvelope, call: Call): Relations {
+    const name = call.method.name;
+    if (name === "initialize" || name === "server/discover") {
+      return envelope.kind === "error" ? { answers: call } : greet(bytes, envelope.result, call);
+    }
+    if (name !== "tools/list" || !learnTools) return { answers: call };
+    const catalogue = catalogues[call.era];
     if (envelope.kind === "error") {
       // A server without tools may not know the method either.
-      if (call.method.name === "tools/list" && isNotFound(bytes, envelope.error)) catalogues[call.era].learnNone();
-      return null;
+      if (isNotFound(bytes, envelope.error)) catalogue.learnNone();
+      return { answers: call };
     }
-    const { result } = envelope;
-    if (call.method.name === "initialize") {
-      revision = readString(bytes, findMember(bytes, result, "protocolVersion"));
-      learnCapabilities(bytes, result, catalogues.stateful);
-    } else if (!learnTools) return null;
-    else if (call.method.name === "server/discover") learnCapabilities(bytes, result, catalogues.stateless);
-    else if (call.method.name === "tools/list") {
-      const page = readToolPage(bytes, result);
-      if (page === undefined) return "unreadable";
-      catalogues[call.era].learn(bytes, page, call.cursor, call.listVersion);
-      return page;
+    const page = readToolPage(bytes, envelope.result);
+    if (page === undefined) return { answers: call, list: "unreadable" };
+    const before = catalogue.version;
+    catalogue.learn(bytes, page, call.cursor, call.listVersion);
+    if (catalogue.isComplete && catalogue.version !== before) onLearnt(catalogue);
+    return { answers: call, list: page };
+  }
+
+  /** What a server says about itself when it is first spoken to. */
+  function greet(bytes: Buffer, result: Span, call: Call): Relations {
+    const isHandshake = call.method.name === "initialize";
+    if (isHandshake) revision = readString(bytes, findMember(bytes, result, "protocolVersion"));
+    const capabilities = findMember(bytes, result, "capabilities");
+    if (capabilities !== null && findMember(bytes, capabilities, "tools") === null) {
+      catalogues[isHandshake ? "stateful" : "stateless"].learnNone();
     }
-    return null;
+    const instructions = readString(bytes, findMember(bytes, result, "instructions"));
+    return { answers: call, remark: instructions === null || instructions === "" ? null : "instructions" };
   }
 
   /** The call an unreadable message was meant to answer, as far as that can be told. */
@@ -220,14 +237,10 @@ interface Relations {
   readonly opens?: Call | undefined;
   readonly refersTo?: Call | undefined;
   readonly list?: Turn["list"];
+  readonly remark?: Turn["remark"];
 }
 
 const ALONE: Relations = {};
-
-function learnCapabilities(bytes: Buffer, result: Span, catalogue: CatalogueKeeper): void {
-  const capabilities = findMember(bytes, result, "capabilities");
-  if (capabilities !== null && findMember(bytes, capabilities, "tools") === null) catalogue.learnNone();
-}
 
 function isNotFound(bytes: Buffer, error: Span): boolean {
   const code = findMember(bytes, error, "code");

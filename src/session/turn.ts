@@ -19,7 +19,18 @@ export interface Turn {
   readonly list: ToolPage | "unreadable" | null;
   /** What the conversation has against it, or null. */
   readonly trouble: Trouble | null;
+  /** What is worth a note, though nothing is wrong with it. */
+  readonly remark: Remark | null;
 }
+
+/** Why a message that passes is noted all the same. */
+export type Remark =
+  /** An error that names no request. */
+  | "error-without-id"
+  /** The cancellation of something that is not waiting. */
+  | "unknown-cancel"
+  /** Instructions of the server for the model: a way in for words nobody asked for. */
+  | "instructions";
 
 /** Why a message that can be read does not fit its conversation. */
 export type Trouble =

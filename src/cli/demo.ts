@@ -1,0 +1,133 @@
+import { PassThrough } from "node:stream";
+import { parsePatternList } from "../policy/patterns.ts";
+import { createProxy } from "../proxy/proxy.ts";
+import type { AuditEvent } from "../record/event.ts";
+import { createLog } from "../record/log.ts";
+
+const DENY = "^delete_";
+
+// What the client says, and what it is about. The last but one is a call that hides behind a
+// harmless method: some readers take the first of two equal keys, some the last.
+const SCENES: readonly { readonly title: string; readonly says: string; readonly waits: boolean }[] = [
+  {
+    title: "The client says hello. It passes, byte for byte.",
+    says: '{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"demo","version":"1"}}}',
+    waits: true,
+  },
+  {
+    title: "",
+    says: '{"jsonrpc":"2.0","method":"notifications/initialized"}',
+    waits: false,
+  },
+  {
+    title: "It asks for the tools. The server has four; the client sees two.",
+    says: '{"jsonrpc":"2.0","id":1,"method":"tools/list"}',
+    waits: true,
+  },
+  {
+    title: "It calls one it was shown. The spaces and the 1.0 arrive as they were written.",
+    says: '{"method":"tools/call", "params":{"name":"write_note","arguments":{"text":"water the plants","weight":1.0}}, "jsonrpc":"2.0","id":2}',
+    waits: true,
+  },
+  {
+    title: "It calls one that is hidden. The server never hears of it.",
+    says: '{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"delete_everything"}}',
+    waits: true,
+  },
+  {
+    title: "It tries to smuggle the call past the filter, with two methods in one message.",
+    says: '{"jsonrpc":"2.0","id":4,"method":"ping","method":"tools/call","params":{"name":"delete_everything"}}',
+    waits: true,
+  },
+  {
+    title: "And the notes are still there.",
+    says: '{"jsonrpc":"2.0","id":5,"method":"tools/call","params":{"name":"list_notes"}}',
+    waits: true,
+  },
+];
+
+/** Plays a short conversation through a real proxy and a real server, and shows what becomes of every message. */
+export async function runDemo(write: (text: string) => void = (text) => process.stdout.write(text)): Promise<number> {
+  const paint = process.stdout.isTTY === true ? color : (_: string, text: string) => text;
+  const input = new PassThrough();
+  const output = new PassThrough();
+  let heard: (() => void) | undefined;
+  const show = (mark: string, line: string): void => write(`  ${mark} ${paint("dim", cut(line))}\n`);
+  output.setEncoding("utf8");
+  output.on("data", (text: string) => {
+    for (const line of text.trimEnd().split("\n")) show("client ◀", line);
+    heard?.();
+  });
+  const proxy = await createProxy({
+    command: [process.execPath, process.argv[1], "demo-server"],
+    deny: parsePatternList(DENY, "deny"),
+    client: { input, output },
+    log: createLog({
+      level: "error",
+      format: "text",
+      file: null,
+      write: (line) => process.stderr.write(line),
+      now: () => new Date(),
+    }),
+    audit: (event) => write(`           ${paint(TONE[event.verdict], explain(event))}\n`),
+    auditAll: true,
+  });
+  process.on("exit", () => proxy.abandon());
+  write(`A server with four tools, behind ${paint("bold", `fairlead --deny '${DENY}' -- notes-server`)}\n`);
+  for (const { title, says, waits } of SCENES) {
+    if (title !== "") write(`\n${paint("bold", title)}\n`);
+    show("client ▶", says);
+    const answered = new Promise<void>((resolve) => {
+      heard = resolve;
+    });
+    input.write(`${says}\n`);
+    if (waits) await answered;
+  }
+  input.end();
+  const { code } = await proxy.ended;
+  write(`\n${paint("bold", "Put it in front of a server of yours.")} In your client's config, where it says\n`);
+  write(`  { "command": "npx", "args": ["-y", "some-server"] }\nwrite\n`);
+  // Clients start servers with a bare environment: full paths always work.
+  const args = [process.argv[1], "--deny", DENY, "--", "npx", "-y", "some-server"].map((word) => JSON.stringify(word));
+  write(`  { "command": ${JSON.stringify(process.execPath)}, "args": [${args.join(", ")}] }\n`);
+  write(
+    `To see what a server offers and what hiding saves: ${paint("bold", "fairlead tools -- npx -y some-server")}\n`,
+  );
+  return code;
+}
+
+const TONE: Record<AuditEvent["verdict"], string> = {
+  pass: "green",
+  reply: "green",
+  hide: "yellow",
+  park: "yellow",
+  deny: "red",
+  drop: "red",
+};
+
+function explain({ direction, verdict, rule, bytes, sent }: AuditEvent): string {
+  const way = direction === "up" ? "to the server" : "to the client";
+  switch (verdict) {
+    case "pass":
+      return `✓ passes ${way}: ${bytes} bytes, as they came`;
+    case "hide":
+      return `✂ hidden tools cut out: ${bytes} bytes came, ${sent} go ${way}`;
+    case "reply":
+      return "✓ answered from what is known";
+    case "park":
+      return "… waits";
+    case "deny":
+      return `✗ refused (${rule}): nothing goes ${way}`;
+    case "drop":
+      return `✗ dropped (${rule}): nothing goes ${way}`;
+  }
+}
+
+function cut(line: string): string {
+  return line.length > 150 ? `${line.slice(0, 149)}…` : line;
+}
+
+function color(name: string, text: string): string {
+  const codes: Record<string, number> = { bold: 1, dim: 2, red: 31, green: 32, yellow: 33 };
+  return `\u001B[${codes[name]}m${text}\u001B[0m`;
+}

@@ -1,0 +1,22 @@
+import { isPlainText } from "../message/text.ts";
+
+/**
+ * Whether the JSON of a definition holds text that a person does not see as a model does: terminal
+ * escapes, invisible or reordering characters, escaped or not; or a header annotation that is none.
+ */
+export function hasOddText(json: string): boolean {
+  if (!isPlainText(json) || hasOddHeader(json)) return true;
+  return json.includes("\\u") && !isPlainText(unescape(json));
+}
+
+/** The text with its escapes read, good enough to look for characters in. */
+function unescape(json: string): string {
+  return json.replace(/\\u([0-9a-fA-F]{4})/g, (_, code: string) => String.fromCharCode(Number.parseInt(code, 16)));
+}
+
+/** Clients of 2026-07-28 make HTTP headers of the names in these annotations. */
+function hasOddHeader(json: string): boolean {
+  return [...json.matchAll(/"x-mcp-header"\s*:\s*"((?:[^"\\]|\\.)*)"/g)].some(([, name]) => !TOKEN.test(name));
+}
+
+const TOKEN = /^[!#$%&'*+.^_`|~\w-]+$/;

@@ -1,0 +1,101 @@
+import { ProxyError } from "../errors.ts";
+import { startChild } from "../link/child.ts";
+import type { Pattern } from "../policy/patterns.ts";
+import { createToolFilter } from "../policy/tool-filter.ts";
+import type { Log } from "../record/log.ts";
+import type { Catalogue } from "../session/catalogue.ts";
+import { createLineFramer } from "../wire/lines.ts";
+import { DEFAULT_LIMITS } from "./limits.ts";
+import { createOwnClient } from "./own-client.ts";
+
+/** One tool of a server, and what becomes of it. */
+export interface ToolReport {
+  readonly name: string;
+  /** The pattern that hides it, or null where it stays. */
+  readonly hiddenBy: string | null;
+  /** Its definition, as the server wrote it. */
+  readonly definition: string;
+  /** The size of the definition. All of it goes into a model's context. */
+  readonly bytes: number;
+}
+
+/** What a filter makes of a server's tools. */
+export interface InspectReport {
+  readonly tools: readonly ToolReport[];
+  /** Patterns that match no tool. */
+  readonly unmatched: readonly string[];
+}
+
+/** What to look at, and how. */
+export interface InspectOptions {
+  readonly command: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+  readonly cwd: string | undefined;
+  readonly deny: readonly Pattern[];
+  readonly allow: readonly Pattern[];
+  readonly timeoutMs: number;
+  readonly version: string;
+  readonly log: Log;
+}
+
+/** Starts a server, asks it for its tools, ends it, and says what the filter would do. */
+export async function inspectTools(options: InspectOptions): Promise<InspectReport> {
+  const catalogue = await fetchCatalogue(options);
+  const filter = createToolFilter(options);
+  const names = catalogue.tools.map((tool) => tool.name);
+  const hidden = filter.hiddenBy(names);
+  return {
+    tools: catalogue.tools.map((tool, index) => ({
+      name: tool.name,
+      hiddenBy: hidden[index],
+      definition: tool.raw.toString("utf8"),
+      bytes: tool.raw.length,
+    })),
+    unmatched: filter.view(catalogue).unmatched,
+  };
+}
+
+async function fetchCatalogue(options: InspectOptions): Promise<Catalogue> {
+  const { timeoutMs, version, log, env, cwd } = options;
+  const [command, ...args] = options.command;
+  const child = await startChild({ command, args, env, cwd, onTrouble: (text) => log.warn(text) });
+  const onExit = (): void => child.kill();
+  process.on("exit", onExit);
+  const client = createOwnClient({
+    send: (payload) => child.stdin.write(Buffer.concat([payload, NEWLINE])),
+    timeoutMs,
+    version,
+  });
+  child.stdin.on("error", () => {}); // the child's end says more
+  const framer = createLineFramer(DEFAULT_LIMITS.maxMessageBytes, {
+    line: (bytes, start, end, ascii) => client.receive({ bytes, start, end: end - 1, ascii }),
+    excess: () => {},
+    tail: () => {},
+  });
+  child.stdout.on("data", (chunk: Buffer) => framer.push(chunk));
+  try {
+    const gone = child.ended.then(({ code, signal }): never => {
+      throw new Error(`the server ended with ${signal ?? `exit code ${code}`}`);
+    });
+    return await Promise.race([client.listTools(), gone]);
+  } catch (cause) {
+    const { message } = cause as Error;
+    const timedOut = message.startsWith("no answer") || message.startsWith("no whole list");
+    throw new ProxyError(
+      "TOOL_LIST_FAILED",
+      "Failed to fetch tool list from upstream MCP",
+      timedOut ? `Request timeout after ${timeoutMs}ms` : `${message[0].toUpperCase()}${message.slice(1)}`,
+      { cause },
+    );
+  } finally {
+    // Its stdin closes first; a server that does not mind its manners gets no second chance here.
+    child.stdin.end();
+    await Promise.race([child.ended, new Promise((resolve) => setTimeout(resolve, GRACE_MS))]);
+    child.kill();
+    child.release();
+    process.off("exit", onExit);
+  }
+}
+
+const NEWLINE = Buffer.from("\n");
+const GRACE_MS = 500;
