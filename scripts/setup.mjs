@@ -25,7 +25,9 @@ export function install(folder = root) {
   if (read(stamp) === wanted) return;
   const name = folder === root ? "dependencies" : `dependencies of ${folder.slice(root.length + 1)}`;
   say(`Installing ${name} …`);
-  run(...npm("ci", "--no-audit", "--no-fund", "--loglevel=error"), { cwd: folder });
+  // By the lockfile, like `npm ci`. That one refuses a lockfile from which optional packages for
+  // other platforms are missing, and registries do not always have them all.
+  run(...npm("install", "--no-save", "--no-audit", "--no-fund", "--loglevel=error"), { cwd: folder });
   writeFileSync(stamp, wanted);
 }
 

@@ -48,7 +48,7 @@ const SCENES: readonly { readonly title: string; readonly says: string; readonly
 
 /** Plays a short conversation through a real proxy and a real server, and shows what becomes of every message. */
 export async function runDemo(write: (text: string) => void = (text) => process.stdout.write(text)): Promise<number> {
-  const paint = process.stdout.isTTY === true ? color : (_: string, text: string) => text;
+  const paint = process.stdout.isTTY ? color : (_: string, text: string) => text;
   const input = new PassThrough();
   const output = new PassThrough();
   let heard: (() => void) | undefined;
@@ -62,13 +62,7 @@ export async function runDemo(write: (text: string) => void = (text) => process.
     command: [process.execPath, process.argv[1], "demo-server"],
     deny: parsePatternList(DENY, "deny"),
     client: { input, output },
-    log: createLog({
-      level: "error",
-      format: "text",
-      file: null,
-      write: (line) => process.stderr.write(line),
-      now: () => new Date(),
-    }),
+    log: createLog({ level: "error" }),
     audit: (event) => write(`           ${paint(TONE[event.verdict], explain(event))}\n`),
     auditAll: true,
   });

@@ -3,7 +3,8 @@ import type { Option } from "./options.ts";
 
 /** The help of a command, as text. */
 export function composeHelp(command: Command): string {
-  const lines = [`${command.summary[0].toUpperCase()}${command.summary.slice(1)}.`, "", "Usage:"];
+  const summary = `${command.summary[0].toUpperCase()}${command.summary.slice(1)}.`;
+  const lines = [...wrap("", summary), "", "Usage:"];
   for (const usage of command.usage) lines.push(`  ${usage}`);
   if (command.name === "") {
     lines.push("", "Commands:");
@@ -31,7 +32,7 @@ function wrap(indent: string, text: string): string[] {
   const lines = [];
   let line = indent;
   for (const word of text.split(" ")) {
-    if (line.length + word.length > 99 && line.trim() !== indent.trim()) {
+    if (line.length + word.length > 99 && line.length > indent.length) {
       lines.push(line.trimEnd());
       line = " ".repeat(indent.length);
     }

@@ -19,8 +19,7 @@ export async function runProxy(parsed: Parsed): Promise<number> {
     log,
   });
   guard(proxy, log);
-  if (process.stdin.isTTY === true)
-    log.info("waiting for MCP messages on stdin; this is meant to be started by a client");
+  if (process.stdin.isTTY) log.info("waiting for MCP messages on stdin; this is meant to be started by a client");
   const { code, lost } = await proxy.ended;
   if (lost) process.stderr.write("Error: Lost connection to upstream MCP\nShutting down proxy\n");
   return code;

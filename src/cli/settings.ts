@@ -56,13 +56,8 @@ export function openLog(parsed: Parsed): Log {
     level: (value(parsed, "log-level") ?? "info") as Level,
     format: (value(parsed, "log-format") ?? "text") as "text" | "json",
     file,
-    // A reader of stderr that stopped reading must not make us keep all it misses.
-    write: (line) => process.stderr.writableLength < MAX_QUEUED_LOG && process.stderr.write(line),
-    now: () => new Date(),
   });
 }
-
-const MAX_QUEUED_LOG = 1024 * 1024;
 
 /** Makes sure at the start that a file can be written, rather than finding out later. */
 export function checkWritable(file: string): void {

@@ -19,17 +19,18 @@ type Fields = Readonly<Record<string, string | number | boolean | null>>;
 
 /** How a log is made. */
 export interface LogOptions {
-  readonly level: Level;
-  readonly format: "text" | "json";
+  readonly level?: Level;
+  readonly format?: "text" | "json";
   /** A file that gets every line as well. */
-  readonly file: string | null;
-  /** Where lines go. */
-  readonly write: (line: string) => void;
-  readonly now: () => Date;
+  readonly file?: string | null;
+  /** Where lines go: stderr, unless said otherwise. */
+  readonly write?: (line: string) => void;
+  readonly now?: () => Date;
 }
 
 /** Makes a log. */
-export function createLog({ level, format, file, write, now }: LogOptions): Log {
+export function createLog(options: LogOptions): Log {
+  const { level = "info", format = "text", file = null, write = writeToStderr, now = () => new Date() } = options;
   const least = LEVELS.indexOf(level);
 
   function add(lineLevel: Level, text: string, fields: Fields = {}): void {
@@ -55,6 +56,13 @@ export function createLog({ level, format, file, write, now }: LogOptions): Log 
     debug: (text, fields) => add("debug", text, fields),
   };
 }
+
+// A reader of stderr that stopped reading must not make us keep all it misses.
+function writeToStderr(line: string): void {
+  if (process.stderr.writableLength < MAX_QUEUED_BYTES) process.stderr.write(line);
+}
+
+const MAX_QUEUED_BYTES = 1024 * 1024;
 
 function showFields(fields: Fields): string {
   return Object.entries(fields)
