@@ -117,6 +117,7 @@ export async function createProxy(options: ProxyOptions): Promise<Proxy> {
   const ended = conversation.run(passage).finally(() => {
     isOver = true;
     reporter.end();
+    log.debug("counts", witness.counts());
   });
   return {
     ended,

@@ -15,6 +15,8 @@ export interface Witness {
   lost(direction: Direction, gist: Gist, bytes: number): void;
   /** Something that is wrong, but with no single message. */
   trouble(kind: string, text: string): void;
+  /** How many messages passed, and how many of the others met which end by which rule. */
+  counts(): Record<string, number>;
 }
 
 /** How a witness is made. */
@@ -33,9 +35,19 @@ export interface WitnessOptions {
 
 /** Makes a witness. */
 export function createWitness({ reporter, audit, auditAll, session, time, now }: WitnessOptions): Witness {
+  let passed = 0;
+  const others = new Map<string, number>();
+
+  function count(what: string): void {
+    others.set(what, (others.get(what) ?? 0) + 1);
+  }
+
   return {
+    counts: () => ({ passed, ...Object.fromEntries(others) }),
     saw(turn, { verdict, rule, note = null }, outcome) {
       const { envelope, direction, start, end } = turn.message;
+      if (verdict.do === "pass") passed++;
+      else count(`${verdict.do} ${rule}`);
       const refused = verdict.do === "deny" || verdict.do === "drop";
       // Refusals of the tool filter are its daily work; the rest is a peer that misbehaves.
       if (refused && rule !== null && rule !== "tools") {
@@ -66,6 +78,7 @@ export function createWitness({ reporter, audit, auditAll, session, time, now }:
       });
     },
     lost(direction, { id }, bytes) {
+      count("deny strict:too-large");
       reporter.report("strict:too-large", `dropped a message of ${bytes} bytes from the ${sender(direction)}`);
       audit?.({
         time: time(),
