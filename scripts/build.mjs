@@ -1,7 +1,7 @@
 // Builds the command (one CommonJS file and the parts it loads late) and the library (file by file, with types).
 import { spawnSync } from "node:child_process";
 import { chmodSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
-import { basename, dirname, join, resolve } from "node:path";
+import { dirname, join, relative, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
 
@@ -25,7 +25,7 @@ async function buildCommand() {
       builder.onResolve({ filter: /^\./ }, ({ kind, path, resolveDir }) => {
         if (kind !== "dynamic-import") return undefined;
         const file = resolve(resolveDir, path);
-        const name = `${basename(file, ".ts")}.cjs`;
+        const name = `${relative(join(root, "src"), file).replaceAll(/[\\/]/g, "-").replace(/\.ts$/, "")}.cjs`;
         late.set(file, name);
         return { path: `./${name}`, external: true };
       });

@@ -89,7 +89,7 @@ export const COMMANDS: readonly Command[] = [
   },
   {
     name: "audit",
-    usage: ["fairlead audit verify [--key <file>] <file>"],
+    usage: ["fairlead audit verify [--key <file>] <file>…"],
     summary: "check that nothing was removed from or changed in an audit log",
     options: [{ name: "key", value: "<file>", help: "the key the log was written with, if not your own" }, HELP],
     notes: [

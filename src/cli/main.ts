@@ -13,7 +13,7 @@ export async function main(args: readonly string[]): Promise<number> {
   } catch (error) {
     if (!isProxyError(error)) throw error;
     process.stderr.write(`Error: ${error.message}\n${error.remedy}\n`);
-    return 1;
+    return args[0] === "audit" ? 2 : 1; // there, 1 is for findings
   }
 }
 
@@ -38,6 +38,8 @@ async function dispatch(args: readonly string[]): Promise<number> {
     case "tools":
       noWords(parsed);
       return (await import("./tools.ts")).runTools(parsed);
+    case "audit":
+      return (await import("./audit.ts")).runAudit(parsed);
     case "demo-server":
       return (await import("./demo-server.ts")).runDemoServer();
     case "demo":

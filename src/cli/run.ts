@@ -1,4 +1,5 @@
 import { createProxy, type Proxy } from "../proxy/proxy.ts";
+import type { AuditLog } from "../record/audit-writer.ts";
 import type { Log } from "../record/log.ts";
 import type { Parsed } from "./options.ts";
 import { openLog, readCommand, readEnvironment, readPatterns, readTime, value } from "./settings.ts";
@@ -9,6 +10,7 @@ export async function runProxy(parsed: Parsed): Promise<number> {
   const deny = readPatterns(parsed, "deny");
   const allow = readPatterns(parsed, "allow");
   const log = openLog(parsed);
+  const audit = await openAuditLog(parsed, log);
   const proxy = await createProxy({
     command,
     deny,
@@ -17,12 +19,25 @@ export async function runProxy(parsed: Parsed): Promise<number> {
     cwd: value(parsed, "cwd"),
     timeouts: { toolList: readTime(parsed, "tools-timeout", 10_000) },
     log,
+    audit: audit === null ? null : (event) => audit.write(event),
+    auditAll: value(parsed, "audit-level") === "all",
   });
   guard(proxy, log);
   if (process.stdin.isTTY) log.info("waiting for MCP messages on stdin; this is meant to be started by a client");
   const { code, lost } = await proxy.ended;
+  await audit?.flush();
   if (lost) process.stderr.write("Error: Lost connection to upstream MCP\nShutting down proxy\n");
   return code;
+}
+
+/** The audit log, if one is asked for. It is closed when we end, however we do. */
+async function openAuditLog(parsed: Parsed, log: Log): Promise<AuditLog | null> {
+  const file = value(parsed, "audit");
+  if (file === undefined) return null;
+  const { openAudit } = await import("../record/audit-log.ts");
+  const audit = openAudit({ file, warn: (text) => log.warn(text) });
+  process.on("exit", () => audit.close());
+  return audit;
 }
 
 /** Whatever happens to us, nothing of the server stays behind. */

@@ -1,0 +1,55 @@
+import { ProxyError } from "../errors.ts";
+import { showText } from "../message/text.ts";
+import { auditKeyFile } from "../record/audit-key.ts";
+import type { AuditReport } from "../record/audit-findings.ts";
+import { verifyAudit } from "../record/audit-verify.ts";
+import { nearest } from "./nearest.ts";
+import { type Parsed, usage } from "./options.ts";
+import { value } from "./settings.ts";
+
+/** Does what `fairlead audit` is asked to. Exit code 1 means findings, so all that keeps us from telling is 2. */
+export async function runAudit(parsed: Parsed): Promise<number> {
+  try {
+    const [action, ...files] = parsed.words;
+    checkUsage(parsed, action, files);
+    const report = verifyAudit({ files, keyFile: value(parsed, "key") ?? auditKeyFile(process.env) });
+    process.stdout.write(showReport(files.at(-1) ?? "", report));
+    return report.findings.length > 0 ? 1 : 0;
+  } catch (error) {
+    if (!(error instanceof ProxyError)) throw error;
+    process.stderr.write(`Error: ${error.message}\n${error.remedy}\n`);
+    return 2;
+  }
+}
+
+function checkUsage({ rest }: Parsed, action: string | undefined, files: readonly string[]): void {
+  const example = "Write fairlead audit verify <file>";
+  if (action === undefined) throw usage("Nothing to do with an audit log", example);
+  if (action !== "verify") {
+    const hint = nearest(action, ["verify"]);
+    throw usage(`Unknown word: ${action}`, hint === null ? example : `Did you mean fairlead audit ${hint}?`);
+  }
+  if (files.length === 0 || rest !== null) throw usage("No audit log to verify", example);
+}
+
+/** The summary on one line, then each finding and each note on one of its own. */
+function showReport(file: string, report: AuditReport): string {
+  const { findings, moreFindings, notes, moreNotes } = report;
+  const counts = [
+    count(report.records, "record"),
+    count(report.chains, "chain"),
+    count(report.gaps, "gap"),
+    `${count(report.lost, "event")} lost`,
+  ];
+  const total = findings.length + moreFindings;
+  const lines = [`${file}: ${total === 0 ? "as it was written" : count(total, "finding")} (${counts.join(", ")})`];
+  for (const { where, text } of findings) lines.push(where === null ? text : `${where}: ${text}`);
+  if (moreFindings > 0) lines.push(`and ${count(moreFindings, "more finding")}`);
+  for (const note of notes) lines.push(`note: ${note}`);
+  if (moreNotes > 0) lines.push(`and ${count(moreNotes, "more note")}`);
+  return lines.map((line) => `${showText(line, 1000)}\n`).join("");
+}
+
+function count(number: number, noun: string): string {
+  return `${number} ${noun}${number === 1 ? "" : "s"}`;
+}

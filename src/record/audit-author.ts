@@ -1,0 +1,61 @@
+import { createHash } from "node:crypto";
+import { readFileSync, readlinkSync } from "node:fs";
+import { hostname } from "node:os";
+
+/** The process that writes a chain: enough to tell later whether it still does. */
+export interface Author {
+  readonly pid: number;
+  /** When it started; empty where the system does not tell. Ids of processes are used again. */
+  readonly start: string;
+  /** The machine, and the container: what the id means something in. */
+  readonly place: string;
+}
+
+/** Ourselves. */
+export function describeAuthor(): Author {
+  return { pid: process.pid, start: startOf(process.pid), place: place() };
+}
+
+/** Whether a process is there still. Where that cannot be told, one that was heard of in the last day is. */
+export function isRunning(author: Author, silentMs: number): boolean {
+  if (author.place !== place()) return silentMs < DAY_MS;
+  try {
+    process.kill(author.pid, 0);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ESRCH") return false;
+  }
+  const start = startOf(author.pid);
+  return start === "" || author.start === "" || start === author.start;
+}
+
+const DAY_MS = 24 * 60 * 60 * 1000;
+
+/** Linux: the boot, and the clock ticks from there to the start of the process. */
+function startOf(pid: number): string {
+  const stat = read(`/proc/${pid}/stat`);
+  // The second field is the program's name in parentheses, and may hold anything. proc(5): the start is the 22nd.
+  const ticks = stat.slice(stat.lastIndexOf(")") + 2).split(" ")[19] ?? "";
+  return ticks === "" ? "" : `${read("/proc/sys/kernel/random/boot_id").trim()}/${ticks}`;
+}
+
+let known: string | undefined;
+function place(): string {
+  known ??= createHash("sha256").update(`${hostname()}\n${namespace()}`).digest("hex").slice(0, 16);
+  return known;
+}
+
+function namespace(): string {
+  try {
+    return readlinkSync("/proc/self/ns/pid");
+  } catch {
+    return "";
+  }
+}
+
+function read(file: string): string {
+  try {
+    return readFileSync(file, "latin1");
+  } catch {
+    return "";
+  }
+}

@@ -1,0 +1,206 @@
+import type { Backlog } from "./audit-backlog.ts";
+import type { Batch, Batcher } from "./audit-batch.ts";
+import type { Chain } from "./audit-chain.ts";
+import type { AuditFile } from "./audit-file.ts";
+import type { HeadFile } from "./audit-head.ts";
+import { sleep } from "./audit-sleep.ts";
+import type { AuditEvent } from "./event.ts";
+
+/** An audit log that is being written. */
+export interface AuditLog {
+  /** Notes an event. It is written a little later: messages do not wait for disks. */
+  write(event: AuditEvent): void;
+  /** Resolves when all that was noted is written, or cannot be. */
+  flush(): Promise<void>;
+  /** Writes the rest and the closing record, synchronously. What is noted after that is not written. */
+  close(): void;
+}
+
+/** What a writer works with. */
+export interface WriterOptions {
+  readonly file: AuditFile;
+  readonly chain: Chain;
+  readonly batcher: Batcher;
+  readonly backlog: Backlog;
+  /** Where the end of the chain is kept, or null where it cannot be. */
+  readonly head: HeadFile | null;
+  /** Called when the first record is in the file, and the head says so. */
+  readonly onOpened: () => void;
+  readonly warn: (text: string) => void;
+  readonly now: () => number;
+}
+
+/** Makes a writer. */
+export function createAuditWriter(options: WriterOptions): AuditLog {
+  const { file, chain, batcher, backlog, head, warn, now } = options;
+  let flight: { batch: Batch; from: number } | null = null; // one write at a time
+  let draining: Promise<void> | null = null;
+  let timer: NodeJS.Timeout | null = null;
+  let failure: string | null = null; // why the last attempt failed
+  let saidAt = -Infinity;
+  let isOpened = false;
+  let isClosed = false;
+
+  function schedule(delayMs: number): void {
+    if (timer !== null) clearTimeout(timer);
+    timer = setTimeout(() => {
+      timer = null;
+      void flush(); // it never rejects
+    }, delayMs).unref();
+  }
+
+  /** At most once a minute. */
+  function complain(text: string): void {
+    if (now() - saidAt < QUIET_MS) return;
+    saidAt = now();
+    warn(text);
+  }
+
+  function because(): string {
+    return failure === null ? "" : ` (${failure})`;
+  }
+
+  /** Takes note of what became of a batch. Returns whether all of it was written. */
+  function settle(batch: Batch, written: number, error: NodeJS.ErrnoException | null): boolean {
+    backlog.remove(batch.settle(written));
+    if (written === batch.bytes.length) {
+      if (failure !== null) warn("the audit log is written again");
+      failure = null;
+      return true;
+    }
+    failure = error?.code ?? "ENOSPC"; // a write that stops short has met the end of the room
+    complain(`the audit log cannot be written${because()}: ${backlog.unwritten} events wait, the rest will be lost`);
+    return false;
+  }
+
+  /** Resolves with whether there is a point in going on. */
+  async function step(): Promise<boolean> {
+    const isWritten = await append(batcher.batch(backlog.take(MAX_BATCH_EVENTS)));
+    if (!isWritten) return false;
+    await saveHead();
+    return !isClosed;
+  }
+
+  function append(batch: Batch): Promise<boolean> {
+    return new Promise((resolve) => {
+      flight = { batch, from: file.size };
+      file.append(batch.bytes, (error, written) => {
+        if (!isClosed) {
+          flight = null;
+          return resolve(settle(batch, error === null ? written : 0, error));
+        }
+        // close() knows what became of it, or did not wait for it.
+        if (flight !== null) file.close();
+        resolve(false);
+      });
+    });
+  }
+
+  function saveHead(): Promise<void> {
+    return new Promise((resolve) => {
+      if (head === null || isClosed) return resolve();
+      head.save({ seq: chain.length - 1, mac: chain.mac, state: "open" }, (error) => {
+        if (error !== null) complain(`the end of the audit log cannot be noted: ${error.message}`);
+        else if (!isClosed) opened();
+        resolve();
+      });
+    });
+  }
+
+  function opened(): void {
+    if (!isOpened) options.onOpened();
+    isOpened = true;
+  }
+
+  async function drain(): Promise<void> {
+    let goesOn = true;
+    while (goesOn && (backlog.length > 0 || batcher.isOwing)) goesOn = await step();
+    draining = null;
+    if (failure !== null && !isClosed) schedule(RETRY_MS);
+  }
+
+  function flush(): Promise<void> {
+    return isClosed ? Promise.resolve() : (draining ??= drain());
+  }
+
+  /** Writes all that waits. Where that fails the chain stays open. */
+  function writeRest(): boolean {
+    if (flight !== null) {
+      const { batch } = flight;
+      if (!hasLanded(file, flight)) return settle(batch, 0, UNDER_WAY);
+      flight = null;
+      settle(batch, batch.bytes.length, null);
+    }
+    while (backlog.length > 0) {
+      if (!appendSync(batcher.batch(backlog.take(MAX_BATCH_EVENTS)))) return false;
+    }
+    return appendSync(batcher.closing(backlog.written));
+  }
+
+  function appendSync(batch: Batch): boolean {
+    try {
+      return settle(batch, file.appendSync(batch.bytes), null);
+    } catch (error) {
+      return settle(batch, 0, error as NodeJS.ErrnoException);
+    }
+  }
+
+  schedule(FLUSH_MS);
+  return {
+    write(event) {
+      if (isClosed) return;
+      if (!backlog.add(event, failure ?? "backlog")) {
+        return complain(`the audit log cannot keep up${because()}: events are being lost, and counted`);
+      }
+      if (timer === null && draining === null) schedule(FLUSH_MS);
+      else if (backlog.length === MAX_BATCH_EVENTS && failure === null) schedule(0);
+    },
+    flush,
+    close() {
+      if (isClosed) return;
+      isClosed = true;
+      if (timer !== null) clearTimeout(timer);
+      const isDone = writeRest();
+      if (!isDone) warn(`the audit log was not closed${because()}: ${backlog.unwritten} events are not in it`);
+      try {
+        head?.saveSync({ seq: chain.length - 1, mac: chain.mac, state: isDone ? "closed" : "left" });
+        if (head !== null && chain.length > 0) opened();
+        head?.close();
+      } catch (error) {
+        warn(`the end of the audit log could not be noted: ${(error as Error).message}`);
+      }
+      // A write that is under way would find another file behind the number.
+      if (flight === null) file.close();
+    },
+  };
+}
+
+/** How long an event waits at most before it is written. */
+const FLUSH_MS = 50;
+
+/** How long after a failure the next attempt is made. */
+const RETRY_MS = 1000;
+
+/** How often the same trouble is told. */
+const QUIET_MS = 60_000;
+
+/** Events that are put into lines in one go: a few milliseconds of work. */
+const MAX_BATCH_EVENTS = 500;
+
+/** Whether a write that is under way comes to its end. Nobody tells us any more: the event loop stands still. */
+function hasLanded(file: AuditFile, { batch: { bytes }, from }: { batch: Batch; from: number }): boolean {
+  const lineEnd = bytes.toString("latin1", bytes.length - LINE_END_BYTES);
+  for (let waited = 0; waited < LANDING_MS; waited++) {
+    if (file.holds(lineEnd, from)) return true;
+    sleep(1);
+  }
+  return false;
+}
+
+/** Enough of a line's end to know it by: most of it is the mac. */
+const LINE_END_BYTES = 36;
+
+/** How long a write may still take when we end. */
+const LANDING_MS = 2000;
+
+const UNDER_WAY: NodeJS.ErrnoException = Object.assign(new Error(), { code: "a write is still under way" });

@@ -1,0 +1,278 @@
+import { createHmac } from "node:crypto";
+import { chmodSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import * as fc from "fast-check";
+import { afterAll, describe, expect, test } from "vitest";
+import { createBacklog } from "../../src/record/audit-backlog.ts";
+import { encodeEvent } from "../../src/record/audit-line.ts";
+import type { AuditEvent } from "../../src/record/event.ts";
+import { clearDesks, createDesk, event } from "../support/audit.ts";
+
+afterAll(clearDesks);
+
+/** What the log makes of one event. */
+function written(changes: Partial<AuditEvent>): { line: string; record: Record<string, unknown> } {
+  const desk = createDesk();
+  const log = desk.open();
+  log.write(event(changes));
+  log.close();
+  return { line: desk.lines()[1], record: desk.records()[1] };
+}
+
+function hmac(key: Buffer, text: string): Buffer {
+  return createHmac("sha256", key).update(text).digest();
+}
+
+describe("records", () => {
+  test("a chain opens, has its events, and closes", () => {
+    const { open, records, warnings } = createDesk();
+    const log = open({ now: () => Date.UTC(2026, 0, 1), random: (bytes) => Buffer.alloc(bytes, 1) });
+    log.write(event({ latency: 1.23456, sent: 12, rule: "tools" }));
+    log.close();
+    expect(records()).toEqual([
+      {
+        log: "AQEBAQEBAQEBAQEB",
+        seq: 0,
+        type: "open",
+        time: "2026-01-01T00:00:00.000Z",
+        version: 1,
+        key: "5d6ff6404fb0609a",
+        seals: [],
+        mac: expect.stringMatching(/^[\w-]{24}$/),
+      },
+      {
+        log: "AQEBAQEBAQEBAQEB",
+        seq: 1,
+        type: "event",
+        time: "2026-07-28T12:00:00.000Z",
+        session: "s1",
+        direction: "up",
+        kind: "request",
+        method: "tools/call",
+        tool: "echo",
+        id: 7,
+        bytes: 100,
+        class: "review",
+        verdict: "pass",
+        rule: "tools",
+        note: null,
+        latency: 1.235,
+        sent: 12,
+        mac: expect.stringMatching(/^[\w-]{24}$/),
+      },
+      {
+        log: "AQEBAQEBAQEBAQEB",
+        seq: 2,
+        type: "close",
+        time: "2026-01-01T00:00:00.000Z",
+        events: 1,
+        lost: 0,
+        mac: expect.stringMatching(/^[\w-]{24}$/),
+      },
+    ]);
+    expect(warnings).toEqual([]);
+  });
+
+  test("a mac can be computed by anyone who has the key and docs/audit.md", () => {
+    const { chain, lines, keyFile } = createDesk();
+    chain(2);
+    const key = hmac(readFileSync(keyFile), "fairlead audit 1 records");
+    let previous = "";
+    for (const line of lines()) {
+      const [body, mac] = line.slice(0, -2).split(',"mac":"');
+      expect(mac).toBe(
+        hmac(key, previous + body)
+          .toString("base64url")
+          .slice(0, 24),
+      );
+      previous = mac;
+    }
+  });
+
+  test.each([
+    [null, null],
+    ["7", 7],
+    ["-9007199254740991", -9007199254740991],
+    ['"7"', "7"],
+    ['"a\\u0041\\n"', "aA\n"],
+    // As latin1, the way ids come: each byte a character.
+    [Buffer.from('"é€"').toString("latin1"), "é€"],
+  ])("the id %j is the value %j", (id, value) => {
+    expect(written({ id }).record["id"]).toBe(value);
+  });
+
+  test("what could end a line, drive a terminal or reorder text is escaped, and nothing is lost", () => {
+    const tool =
+      'a"\\\n\r\u001b[2J\u007f\u0085\u009b\u00ad\u061c\u200b\u202e\u2028\u2029\u2066\ufeff\u{e0041}\u{1d173}\ud800é世😀';
+    const { line, record } = written({ tool });
+    expect(record["tool"]).toBe(tool);
+    expect(line).toContain(
+      '"tool":"a\\"\\\\\\n\\r\\u001b[2J\\u007f\\u0085\\u009b\\u00ad\\u061c\\u200b\\u202e\\u2028\\u2029\\u2066\\ufeff' +
+        '\\udb40\\udc41\\ud834\\udd73\\ud800é世😀"',
+    );
+  });
+
+  test("any text comes back as it went in, on one line that shows all there is", () => {
+    fc.assert(
+      fc.property(fc.string({ unit: "binary", maxLength: 30 }), (text) => {
+        const line = `{${encodeEvent(event({ tool: text, method: text, rule: text }))}}`;
+        expect(JSON.parse(line)).toMatchObject({ tool: text, method: text, rule: text });
+        expect(line).not.toMatch(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/u);
+      }),
+    );
+  });
+
+  test("a long address is cut, and the record says so", () => {
+    const { record } = written({ tool: "x".repeat(10_000) });
+    expect(record).toMatchObject({ tool: "x".repeat(4096), cut: 10_000 });
+  });
+});
+
+describe("the file", () => {
+  test("only its owner may read it, and the key", () => {
+    const { chain, file, keyFile, folder } = createDesk();
+    chain(1);
+    expect([file, keyFile, join(folder, "state")].map((path) => (statSync(path).mode & 0o777).toString(8))).toEqual([
+      "600",
+      "600",
+      "700",
+    ]);
+  });
+
+  test("one that others may read stays as it is, with a warning", () => {
+    const { file, chain, warnings } = createDesk();
+    writeFileSync(file, "");
+    chmodSync(file, 0o644);
+    chain(1);
+    expect(statSync(file).mode & 0o777).toBe(0o644);
+    expect(warnings).toEqual([`others may read the audit log ${file} (mode 644): chmod 600 it if they should not`]);
+  });
+
+  test("one that cannot be written is refused at the start", () => {
+    const { folder, open } = createDesk();
+    mkdirSync(join(folder, "directory"));
+    expect(() => open({ file: join(folder, "directory") })).toThrow(
+      expect.objectContaining({ code: "FILE_NOT_WRITABLE", remedy: "EISDIR: check the path and its permissions" }),
+    );
+  });
+
+  test("events are written a moment later, without being asked for", async () => {
+    const { open, lines } = createDesk();
+    const log = open();
+    log.write(event());
+    expect(lines()).toEqual([]);
+    await expect.poll(() => lines().length).toBe(2);
+    log.write(event());
+    await expect.poll(() => lines().length).toBe(3);
+    log.close();
+  });
+
+  test("nothing is written after the end", async () => {
+    const { open, lines } = createDesk();
+    const log = open();
+    log.close();
+    log.write(event());
+    await log.flush();
+    log.close();
+    expect(lines().length).toBe(2);
+  });
+
+  test("closing while a write is under way loses nothing and repeats nothing", async () => {
+    const { open, records, verify } = createDesk();
+    const log = open();
+    for (let id = 0; id < 3000; id++) log.write(event({ id: String(id) }));
+    void log.flush();
+    log.write(event({ id: "3000" }));
+    log.close();
+    const ids = records().flatMap((record) => (record["type"] === "event" ? [record["id"]] : []));
+    expect(ids).toEqual(Array.from({ length: 3001 }, (_, id) => id));
+    expect(verify()).toMatchObject({ findings: [], notes: [] });
+  });
+});
+
+describe("the backlog", () => {
+  test("what is too much is lost, and the log says how many, when and where", async () => {
+    const { open, records, warnings } = createDesk();
+    const log = open({ limits: { maxBacklogEvents: 2 } });
+    for (let second = 0; second < 5; second++) log.write(event({ time: second * 1000, id: String(second) }));
+    await log.flush();
+    log.write(event({ id: "5" }));
+    log.close();
+    expect(records().map(({ type, id, lost }) => ({ type, id, lost }))).toEqual([
+      { type: "open" },
+      { type: "event", id: 0 },
+      { type: "event", id: 1 },
+      { type: "gap", lost: 3 },
+      { type: "event", id: 5 },
+      { type: "close", lost: 3 },
+    ]);
+    expect(records()[3]).toMatchObject({
+      from: "1970-01-01T00:00:02.000Z",
+      to: "1970-01-01T00:00:04.000Z",
+      reason: "backlog",
+    });
+    expect(warnings).toEqual(["the audit log cannot keep up: events are being lost, and counted"]);
+  });
+
+  test("what is lost while a gap is being written makes another gap", () => {
+    const backlog = createBacklog({ maxBacklogEvents: 1, maxBacklogBytes: Infinity });
+    for (let index = 0; index < 3; index++) backlog.add(event(), "backlog");
+    expect(backlog.take(10)).toMatchObject([{ kind: "request" }, { lost: 2 }]);
+    backlog.add(event(), "backlog");
+    backlog.remove(2);
+    expect(backlog.written).toEqual({ events: 1, lost: 2 });
+    expect(backlog.take(10)).toMatchObject([{ lost: 1 }]);
+  });
+
+  test("large texts count by their size", async () => {
+    const { open, records } = createDesk();
+    const log = open({ limits: { maxBacklogBytes: 100_000 } });
+    for (let index = 0; index < 5; index++) log.write(event({ tool: "x".repeat(20_000) }));
+    log.close();
+    expect(records().map(({ type, lost }) => [type, lost])).toEqual([
+      ["open", undefined],
+      ["event", undefined],
+      ["event", undefined],
+      ["gap", 3],
+      ["close", 3],
+    ]);
+  });
+});
+
+describe("heads", () => {
+  test("the next writer vouches for those that ended, and clears their heads away", () => {
+    const { chain, records, folder } = createDesk();
+    for (let index = 0; index < 5; index++) chain(2);
+    const openings = records().filter(({ type }) => type === "open");
+    const closings = records().filter(({ type }) => type === "close");
+    expect(openings.map(({ seals }) => seals)).toEqual([
+      [],
+      ...closings.slice(0, -1).map(({ log, seq, mac }) => [[log, seq, mac]]),
+    ]);
+    const [heads] = readdirSync(join(folder, "state", "audit"));
+    expect(readdirSync(join(folder, "state", "audit", heads))).toEqual([openings[4]["log"]]);
+  });
+
+  test("a writer that is at work is not vouched for", async () => {
+    const { open, records } = createDesk();
+    const first = open();
+    const second = open();
+    await Promise.all([first.flush(), second.flush()]);
+    expect(records().map(({ seals }) => seals)).toEqual([[], []]);
+    first.close();
+    second.close();
+  });
+
+  test("where they cannot be kept, the log is written all the same", () => {
+    const { folder, chain, warnings, verify } = createDesk();
+    mkdirSync(join(folder, "state"));
+    writeFileSync(join(folder, "state", "audit"), "a file where the folder should be");
+    chain(1);
+    expect(warnings).toEqual([expect.stringMatching(/^a cut at the end of the audit log will not be noticed: E/)]);
+    expect(verify()).toMatchObject({
+      findings: [],
+      notes: ["nothing is known here of where this log ended: whole chains may have been removed from its end"],
+    });
+    expect(readFileSync(join(folder, "state", "audit"), "utf8")).toMatch(/^a file/);
+  });
+});
