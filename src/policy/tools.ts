@@ -12,7 +12,8 @@ export function judgeTools(filter: ToolFilter, turn: Turn): Decision {
   if (call === undefined) return mentionsHidden(filter, turn) ? LEAK : PASS;
   if (call.method.name === "tools/list") {
     if (call.cursor !== null) return PASS;
-    const { result } = filter.view(turn.session.catalogue(call.era));
+    const catalogue = turn.session.catalogue(call.era);
+    const result = catalogue.isFresh ? filter.view(catalogue).result : null;
     return result === null ? PASS : { verdict: { do: "reply", result }, rule: RULE };
   }
   if (call.method.name !== "tools/call") return PASS;

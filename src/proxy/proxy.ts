@@ -51,11 +51,18 @@ export interface Proxy {
 }
 
 /** Says what the filter makes of a list, and which patterns it could do without. */
-function reportTools({ tools: filter }: Policy, catalogue: Catalogue, log: Log): void {
-  if (filter === null) return;
-  const { allowed, unmatched } = filter.view(catalogue);
-  log.info("tool list", { tools: catalogue.tools.length, hidden: catalogue.tools.length - allowed.size });
-  for (const pattern of unmatched) log.warn("pattern matches no tool", { pattern });
+function createToolReport({ tools: filter }: Policy, log: Log): (catalogue: Catalogue) => void {
+  let said = "";
+  return (catalogue) => {
+    if (filter === null) return;
+    const { allowed, hidden, unmatched } = filter.view(catalogue);
+    const counts = { tools: catalogue.tools.length, hidden: hidden.length };
+    const saying = JSON.stringify([[...allowed], hidden, unmatched]);
+    if (saying === said) return; // the same list in another era, or fetched again
+    said = saying;
+    log.info("tool list", counts);
+    for (const pattern of unmatched) log.warn("pattern matches no tool", { pattern });
+  };
 }
 
 const now = (): number => performance.now();
@@ -91,7 +98,7 @@ export async function createProxy(options: ProxyOptions): Promise<Proxy> {
   const session = createSession({
     maxOpenCalls: limits.maxOpenCalls,
     learnTools: isFiltering,
-    onLearnt: (catalogue) => reportTools(policy, catalogue, log),
+    onLearnt: createToolReport(policy, log),
     say,
     now,
   });

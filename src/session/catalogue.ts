@@ -14,8 +14,10 @@ export interface Catalogue {
   readonly version: number;
   /** Grows when the server says that its list changed. */
   readonly listVersion: number;
-  /** Whether the whole list is known, and still holds. */
+  /** Whether the whole list is known. */
   readonly isComplete: boolean;
+  /** Whether a client that asks may be answered from here: the list is whole, and the time it gave itself is not over. */
+  readonly isFresh: boolean;
   /** The cursor of the page after the last one learnt, null at the end, undefined before the first. */
   readonly next: string | null | undefined;
   readonly tools: readonly Tool[];
@@ -37,11 +39,12 @@ export interface CatalogueKeeper extends Catalogue {
 export const MAX_TOOLS = 10_000;
 
 /** Makes an empty catalogue. */
-export function createCatalogue(): CatalogueKeeper {
+export function createCatalogue(now: () => number = () => performance.now()): CatalogueKeeper {
   let version = 0;
   let listVersion = 0;
   let tools: Tool[] = [];
   let frame: Catalogue["frame"] = null;
+  let freshUntil = 0;
   let next: string | null | undefined;
 
   return {
@@ -53,6 +56,9 @@ export function createCatalogue(): CatalogueKeeper {
     },
     get isComplete() {
       return next === null;
+    },
+    get isFresh() {
+      return next === null && now() < freshUntil;
     },
     get next() {
       return next;
@@ -69,6 +75,7 @@ export function createCatalogue(): CatalogueKeeper {
       if (cursor === null) {
         tools = [];
         frame = frameOf(bytes, page);
+        freshUntil = page.ttlMs === null ? Infinity : now() + page.ttlMs;
       } else if (cursor !== next || next === null) return;
       version++;
       for (const { name, span } of page.tools) {
@@ -80,6 +87,7 @@ export function createCatalogue(): CatalogueKeeper {
       version++;
       tools = [];
       frame = { before: Buffer.from('{"tools":['), after: Buffer.from("]}") };
+      freshUntil = Infinity;
       next = null;
     },
     forget() {

@@ -67,7 +67,7 @@ export function createSession(options: SessionOptions): Session {
   const { maxOpenCalls, learnTools, onLearnt = () => {}, say, now } = options;
   const id = randomBytes(8).toString("hex");
   const calls = { up: createCallTable(maxOpenCalls, now), down: createCallTable(maxOpenCalls, now) };
-  const catalogues = { stateful: createCatalogue(), stateless: createCatalogue() };
+  const catalogues = { stateful: createCatalogue(now), stateless: createCatalogue(now) };
   let revision: string | null = null;
   let asked = 0;
 

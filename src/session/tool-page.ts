@@ -16,6 +16,8 @@ export interface ToolPage {
   /** The whole result, and the array in it. */
   readonly result: Span;
   readonly list: Span;
+  /** How long the list may be kept, where it says so: those of 2026-07-28 must. */
+  readonly ttlMs: number | null;
   /** The cursor of the next page; null on the last one. The empty text is a cursor. */
   readonly next: string | null;
   /** The member `nextCursor`, key and value, where it is there. */
@@ -31,13 +33,15 @@ export function readToolPage(bytes: Buffer, result: Span): ToolPage | undefined 
   let list: Span | null = null;
   let cursor: Span | null = null;
   let nextMember: Span | null = null;
+  let ttlMs: number | null = null;
   let doubtful = false;
   eachMember(bytes, result, (key, value, begins) => {
     if (key === "tools") list = value;
     else if (key === "nextCursor") {
       cursor = value;
       nextMember = { start: begins, end: value.end };
-    } else if (isVariant(key, RESULT_KEYS)) doubtful = true;
+    } else if (key === "ttlMs") ttlMs = Number(bytes.toString("latin1", value.start, value.end)) || 0;
+    else if (isVariant(key, RESULT_KEYS)) doubtful = true;
   });
   if (doubtful || list === null || bytes[(list as Span).start] !== OPEN_ARRAY) return undefined;
   const next = readString(bytes, cursor);
@@ -49,7 +53,7 @@ export function readToolPage(bytes: Buffer, result: Span): ToolPage | undefined 
     if (name === undefined) return undefined;
     tools.push({ name, span });
   }
-  return { tools, result, list, next, nextMember };
+  return { tools, result, list, next, nextMember, ttlMs };
 }
 
 /** The name of one entry, null where it is no tool, undefined where peers may read it differently. */
