@@ -11,8 +11,19 @@ export async function runProxy(parsed: Parsed): Promise<number> {
   const allow = readPatterns(parsed, "allow");
   const log = openLog(parsed);
   const audit = await openAuditLog(parsed, log);
+  const parent = process.ppid;
   const proxy = await createProxy({
     command,
+    client: {
+      // Made when they are first looked at, which is after the server was started.
+      get input() {
+        return process.stdin;
+      },
+      get output() {
+        return process.stdout;
+      },
+      isGone: () => process.ppid !== parent,
+    },
     deny,
     allow,
     env: readEnvironment(parsed),
@@ -24,8 +35,9 @@ export async function runProxy(parsed: Parsed): Promise<number> {
   });
   guard(proxy, log);
   if (process.stdin.isTTY) log.info("waiting for MCP messages on stdin; this is meant to be started by a client");
-  const { code, lost } = await proxy.ended;
+  const { code, lost, child } = await proxy.ended;
   await audit?.flush();
+  if (lost) log.info("the server ended", child.signal === null ? { code: child.code } : { signal: child.signal });
   if (lost) process.stderr.write("Error: Lost connection to upstream MCP\nShutting down proxy\n");
   return code;
 }

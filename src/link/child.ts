@@ -3,6 +3,7 @@ import { statSync } from "node:fs";
 import type { Readable, Writable } from "node:stream";
 import { ProxyError } from "../errors.ts";
 import { createMark, findMarked, markedEnvironment } from "./mark.ts";
+import { carryStderr, sharesStderr } from "./stderr.ts";
 import { commandLine } from "./windows.ts";
 import { startWatchdog } from "./watchdog.ts";
 
@@ -13,6 +14,10 @@ export interface ChildServer {
   readonly stdout: Readable;
   /** Resolves when it ends, however it does. Not when its pipes close: those its children may hold open. */
   readonly ended: Promise<ChildEnd>;
+  /** Resolves when all it said on stderr has left. */
+  readonly complained: Promise<void>;
+  /** Whether anybody of its process group is left. */
+  readonly hasCompany: boolean;
   /** Asks it and its group to end. */
   terminate(): void;
   /** Ends it, its group and all that carries our mark, now and synchronously. */
@@ -42,77 +47,106 @@ export async function startChild({ command, args, env, cwd, onTrouble }: ChildOp
   const mark = createMark();
   // Before the child: if we are killed between the two, it finds the child by its mark.
   const watchdog = startWatchdog(mark, (error) => onTrouble(`no watchdog: ${error.message}`));
-  const environment = markedEnvironment(process.env, env, mark);
-  const line = commandLine(command, args);
-  const child = spawn(line.command, line.args, {
-    stdio: ["pipe", "pipe", "inherit"],
-    detached: process.platform !== "win32", // a group of its own, so that all of it can be ended
-    env: environment,
-    cwd,
-    windowsHide: true,
-    windowsVerbatimArguments: line.verbatim,
-  });
-  await started(child, command, () => watchdog?.dismiss());
+  let child: ChildProcess;
+  try {
+    const line = commandLine(command, args);
+    child = spawn(line.command, line.args, {
+      stdio: ["pipe", "pipe", sharesStderr() ? "pipe" : "inherit"],
+      detached: process.platform !== "win32", // a group of its own, so that all of it can be ended
+      env: markedEnvironment(process.env, env, mark),
+      cwd,
+      windowsHide: true,
+      windowsVerbatimArguments: line.verbatim,
+    });
+    await started(child);
+  } catch (cause) {
+    watchdog?.dismiss();
+    throw cannotRun(command, cause as NodeJS.ErrnoException);
+  }
   const { pid, stdin, stdout } = child;
   if (pid === undefined || stdin === null || stdout === null) throw new Error("a child without pipes");
   watchdog?.watch(pid);
-  const ended = new Promise<ChildEnd>((resolve) => {
-    child.once("exit", (code, signal) => resolve({ code, signal }));
-  });
+  let isReleased = false;
   return {
     pid,
     stdin,
     stdout,
-    ended,
+    ended: new Promise<ChildEnd>((resolve) => {
+      child.once("exit", (code, signal) => resolve({ code, signal }));
+    }),
+    complained: child.stderr === null ? Promise.resolve() : carryStderr(child.stderr),
+    get hasCompany() {
+      return process.platform !== "win32" && signal(-pid, 0);
+    },
     terminate() {
       if (process.platform === "win32") child.kill();
       else signal(-pid, "SIGTERM");
     },
     kill() {
+      if (isReleased) return; // the number may be somebody else's by now
       if (process.platform === "win32") spawnSync("taskkill", ["/pid", String(pid), "/T", "/F"], { stdio: "ignore" });
       else killAll(pid, mark);
     },
     release() {
+      isReleased = true;
       watchdog?.dismiss();
     },
   };
 }
 
-/** Ends a group and all that carries the mark. Twice over: something may have been born meanwhile. */
+/** Ends a group and all that carries the mark. Over and over: something may have been born meanwhile. */
 function killAll(leader: number, mark: string): void {
-  signal(-leader, "SIGKILL");
   for (let round = 0; round < MAX_ROUNDS; round++) {
+    // Found first: with their parents gone, some could not be found any more.
     const pids = findMarked(mark, leader);
-    if (pids.length === 0) return;
+    const wasGroup = signal(-leader, "SIGKILL");
     for (const pid of pids) signal(pid, "SIGKILL");
+    if (pids.length === 0 && (!wasGroup || round > 0)) return;
   }
 }
 
 const MAX_ROUNDS = 10;
 
-function signal(target: number, name: NodeJS.Signals): void {
+/** Sends a signal. False when nobody is there any more. */
+function signal(target: number, name: NodeJS.Signals | 0): boolean {
   try {
-    process.kill(target, name);
+    return process.kill(target, name);
   } catch {
-    // Nobody there any more.
+    return false;
   }
 }
 
-/** Waits until the child runs, or says why it does not. */
-function started(child: ChildProcess, command: string, onFailure: () => void): Promise<void> {
+/** Waits until the child runs. */
+function started(child: ChildProcess): Promise<void> {
   return new Promise((resolve, reject) => {
     child.once("spawn", () => resolve());
-    child.once("error", (cause: NodeJS.ErrnoException) => {
-      onFailure();
-      if (cause.code === "ENOENT") {
-        const remedy = "Check the spelling, or give the full path";
-        reject(new ProxyError("COMMAND_NOT_FOUND", `Command not found: ${command}`, remedy, { cause }));
-      } else {
-        const remedy = `${cause.code ?? cause.message}: check that the file is a program and that you may execute it`;
-        reject(new ProxyError("COMMAND_NOT_RUNNABLE", `Command cannot run: ${command}`, remedy, { cause }));
-      }
-    });
+    child.once("error", reject);
   });
+}
+
+function cannotRun(command: string, cause: NodeJS.ErrnoException): ProxyError {
+  const shown = command.length > 200 ? `${command.slice(0, 200)}…` : command;
+  const code = cause.code ?? cause.message;
+  switch (code) {
+    case "ENOENT":
+    case "ENOTDIR":
+    case "ENAMETOOLONG":
+    case "ERR_INVALID_ARG_VALUE": {
+      const remedy = "Check the spelling, or give the full path";
+      return new ProxyError("COMMAND_NOT_FOUND", `Command not found: ${shown}`, remedy, { cause });
+    }
+    case "EMFILE":
+    case "ENFILE":
+    case "EAGAIN":
+    case "ENOMEM": {
+      const remedy = `${code}: the machine has no room for another process now`;
+      return new ProxyError("COMMAND_NOT_RUNNABLE", `Command cannot run: ${shown}`, remedy, { cause });
+    }
+    default: {
+      const remedy = `${code}: check that the file is a program and that you may execute it`;
+      return new ProxyError("COMMAND_NOT_RUNNABLE", `Command cannot run: ${shown}`, remedy, { cause });
+    }
+  }
 }
 
 function checkDirectory(cwd: string): void {

@@ -12,6 +12,8 @@ import { LINES } from "../session/exchange.ts";
 export interface ClientSide {
   readonly input: Readable;
   readonly output: Writable;
+  /** Whether whoever started us is gone. Asked only while its messages are stuck, and so is the news of its end. */
+  readonly isGone?: () => boolean;
 }
 
 /** What a conversation is made of. */
@@ -39,6 +41,8 @@ export interface ConversationEnd {
   readonly code: number;
   /** Whether the server went while the client was still there. */
   readonly lost: boolean;
+  /** How the server's process ended. */
+  readonly child: ChildEnd;
 }
 
 /** What those hear who wait when nobody will answer any more. */
@@ -47,91 +51,149 @@ export const CLOSED: WireError = { code: -32000, message: "Connection closed" };
 /** Joins a client and a child. */
 export function createConversation(options: ConversationOptions): Conversation {
   const { client, child, witness, maxMessageBytes, graceMs } = options;
-  let closed = false; // the client has said all it had to say
-  let broken = false; // the client does not listen any more
-  let stopped = false; // we were told to end
-  let killed = false; // the child did not end by itself
+  let isClosed = false; // the client has said all it had to say
+  let isBroken = false; // the client does not listen any more
+  let isStopped = false; // we were told to end
+  let isKilled = false; // the child did not end by itself
+  let isMute = false; // the server lives, but cannot hear or be heard
+  let isWinding = false; // the child has been told to end
+  const patience = createLatch(); // opens when we may wait for nobody any longer
   const toClient = createOutlet(client.output, () => {
-    broken = true;
+    isBroken = true;
     wind();
   });
-  // A child that dies breaks its stdin. Its end is news enough.
-  const toServer = createOutlet(child.stdin, () => {});
+  const toServer = createOutlet(child.stdin, () => void lose());
 
-  let winding = false;
   /** Closes the child's stdin and gives it a while. */
   function wind(): void {
-    if (winding) return;
-    winding = true;
+    if (isWinding) return;
+    isWinding = true;
     toServer.end();
     setTimeout(kill, graceMs).unref();
   }
 
   function kill(): void {
-    killed = true;
+    isKilled = true;
     child.kill();
+  }
+
+  /** A server whose stdin or stdout is gone. Mostly because it ended; if not, it is of no use to anyone. */
+  async function lose(): Promise<void> {
+    await Promise.race([child.ended, delay(LEFTOVER_MS, undefined, { ref: false })]);
+    if (isClosed || isBroken || isStopped || isWinding) return;
+    isMute = true;
+    child.terminate();
+    wind();
+  }
+
+  async function run(passage: Passage): Promise<ConversationEnd> {
+    const shared = { passage, exchange: LINES, witness, maxMessageBytes };
+    const up = pump({ direction: "up", source: client.input, onward: toServer, back: toClient }, shared);
+    const down = pump({ direction: "down", source: child.stdout, onward: toClient, back: toServer }, shared);
+    void up.then(() => {
+      isClosed = !isStopped;
+      wind();
+    });
+    void down.then(lose);
+    const orphaned = setInterval(watchClient(), ORPHAN_CHECK_MS).unref();
+
+    const end = await child.ended;
+    const isLost = !isClosed && !isBroken && !isStopped;
+    const code = exitCode(end);
+    // The grace is for the whole group: the process we started may only have been a wrapper.
+    if (isClosed || isStopped) await until(() => !child.hasCompany || isKilled, graceMs);
+    await Promise.race([down, delay(LEFTOVER_MS)]);
+    // What it started may still run, and hold its stdout open.
+    child.kill();
+    await Promise.race([down, silence(child.stdout, toClient), patience.opened]);
+    // What the client has written already is read, so that it is answered too.
+    if (isLost) await Promise.race([quiet(client.input), delay(QUIET_LIMIT_MS)]);
+    for (const answer of passage.giveUp("up", CLOSED)) toClient.writeLine(answer);
+    await Promise.race([flushed(client.output, toClient), patience.opened]);
+    await Promise.race([child.complained, delay(FLUSH_MS)]);
+    clearInterval(orphaned);
+    child.release();
+    return { code: isStopped || isBroken ? 1 : code, lost: isLost || isMute, child: end };
+  }
+
+  /** Notices that the client is gone although its messages, and the end behind them, are stuck. */
+  function watchClient(): () => void {
+    let stuckSince = 0;
+    return () => {
+      if (!toServer.isFull || client.isGone?.() !== true) stuckSince = 0;
+      else if (stuckSince === 0) stuckSince = Date.now();
+      else if (Date.now() - stuckSince >= graceMs) kill();
+    };
+  }
+
+  function exitCode({ code, signal }: ChildEnd): number {
+    if (isStopped || isBroken || isMute) return 1;
+    if (isKilled) return 0;
+    if (code !== null && code !== 0) return code;
+    return signal === null && isClosed ? 0 : 1;
   }
 
   return {
     toServer,
     toClient,
-    async run(passage) {
-      const shared = { passage, exchange: LINES, witness, maxMessageBytes };
-      const up = pump({ direction: "up", source: client.input, onward: toServer, back: toClient }, shared);
-      const down = pump({ direction: "down", source: child.stdout, onward: toClient, back: toServer }, shared);
-      void up.then(() => {
-        closed = !stopped;
-        wind();
-      });
-      const end = await child.ended;
-      const lost = !closed && !broken && !stopped;
-      await Promise.race([down, delay(LEFTOVER_MS)]);
-      // What it started may still run, and hold its stdout open.
-      child.kill();
-      await Promise.race([down, silence(child.stdout, toClient)]);
-      for (const answer of passage.giveUp("up", CLOSED)) toClient.writeLine(answer);
-      await flushed(client.output, toClient);
-      child.release();
-      return { code: exitCode(end), lost };
-    },
+    run,
     stop() {
-      if (stopped) return kill();
-      stopped = true;
+      setTimeout(patience.open, isStopped ? LEFTOVER_MS : graceMs + FLUSH_MS).unref();
+      if (isStopped) return kill();
+      isStopped = true;
       child.terminate();
       wind();
     },
   };
-
-  function exitCode({ code, signal }: ChildEnd): number {
-    if (stopped || broken) return 1;
-    if (killed) return 0;
-    if (code !== null && code !== 0) return code;
-    return signal === null && closed ? 0 : 1;
-  }
 }
 
-/** How long the last of a child's output may take once the child is gone. */
-const LEFTOVER_MS = 200;
-
-/** How long a client may take to read the last of what it is owed. */
+/** How long the last of a child's output may take once the child is gone, or the news that it is. */
+const LEFTOVER_MS = 300;
+/** How long those we speak to last may take to read it. */
 const FLUSH_MS = 2000;
+/** How long we read on, at the most, for requests that were under way when the server went. */
+const QUIET_LIMIT_MS = 1000;
+const ORPHAN_CHECK_MS = 1000;
 
 /** Resolves when nothing more comes and it is not the client who holds it up. */
 async function silence(source: Readable, outlet: Outlet): Promise<void> {
   for (let read = -1; ;) {
-    const now = (source as { bytesRead?: number }).bytesRead ?? 0;
+    const now = bytesRead(source);
     if (now === read && !outlet.isFull) return;
     read = now;
-    await delay(500, undefined, { ref: true });
+    await delay(500);
   }
+}
+
+/** Resolves when nothing has come for a moment. */
+async function quiet(source: Readable): Promise<void> {
+  for (let read = -1; read !== bytesRead(source);) {
+    read = bytesRead(source);
+    await delay(20);
+  }
+}
+
+function bytesRead(source: Readable): number {
+  return (source as { bytesRead?: number }).bytesRead ?? 0;
+}
+
+async function until(isTrue: () => boolean, limitMs: number): Promise<void> {
+  for (const end = Date.now() + limitMs; !isTrue() && Date.now() < end;) await delay(20);
 }
 
 async function flushed(stream: Writable, outlet: Outlet): Promise<void> {
   if (outlet.isClosed) return;
-  const finished = new Promise<void>((resolve) => {
+  await new Promise<void>((resolve) => {
     stream.once("close", resolve);
     stream.once("error", () => resolve());
     stream.end(resolve);
   });
-  await Promise.race([finished, delay(FLUSH_MS, undefined, { ref: false })]);
+}
+
+function createLatch(): { readonly opened: Promise<void>; open(): void } {
+  let release: (() => void) | undefined;
+  const opened = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  return { opened, open: () => release?.() };
 }

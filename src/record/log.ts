@@ -59,6 +59,8 @@ export function createLog(options: LogOptions): Log {
 
 // A reader of stderr that stopped reading must not make us keep all it misses.
 function writeToStderr(line: string): void {
+  // One that is gone is no reason to go, too.
+  if (process.stderr.listenerCount("error") === 0) process.stderr.on("error", () => {});
   if (process.stderr.writableLength < MAX_QUEUED_BYTES) process.stderr.write(line);
 }
 

@@ -33,12 +33,15 @@ export interface PumpOptions {
 export function pump({ direction, source, onward, back }: Pipe, options: PumpOptions): Promise<void> {
   const { passage, exchange, witness, maxMessageBytes } = options;
   let parked = 0;
+  let answered = false; // since the last rest, something went back
   let ended = false;
   const { promise: done, resolve: finish } = withResolvers();
 
   function carry({ onward: bytes, back: answer }: Outcome): void {
     if (bytes !== "nothing" && bytes !== "untouched") onward.writeLine(bytes);
-    if (answer !== null) back.writeLine(answer);
+    if (answer === null) return;
+    back.writeLine(answer);
+    answered = true;
   }
 
   function wait(outcome: Promise<Outcome>): void {
@@ -81,11 +84,17 @@ export function pump({ direction, source, onward, back }: Pipe, options: PumpOpt
     },
   });
 
-  /** A slow reader slows the writer: what comes next waits until there is room on both ways. */
+  /**
+   * A slow reader slows the writer: what comes next waits until there is room. The way back is
+   * waited for only where it was used. A server that does not read while it writes would otherwise
+   * make us stop reading it, and all three would wait for each other.
+   */
   function rest(): void {
-    if (!onward.isFull && !back.isFull) return;
+    const waitsForBack = answered && back.isFull;
+    answered = false;
+    if (!onward.isFull && !waitsForBack) return;
     source.pause();
-    onward.whenReady(() => back.whenReady(() => source.resume()));
+    onward.whenReady(() => (waitsForBack ? back.whenReady(() => source.resume()) : source.resume()));
   }
 
   source.on("data", (chunk: Buffer) => {
