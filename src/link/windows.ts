@@ -1,3 +1,6 @@
+import { existsSync } from "node:fs";
+import { win32 } from "node:path";
+
 /** A command as it has to be started here. */
 export interface CommandLine {
   readonly command: string;
@@ -6,18 +9,47 @@ export interface CommandLine {
   readonly verbatim: boolean;
 }
 
+/** What there is to know about the machine. */
+export interface Machine {
+  readonly platform: NodeJS.Platform;
+  readonly env: NodeJS.ProcessEnv;
+  readonly exists: (file: string) => boolean;
+}
+
+const HERE: Machine = { platform: process.platform, env: process.env, exists: existsSync };
+
 /**
- * On Windows `npx` and its like are batch files, which only the command interpreter can run.
- * Everything else is started as it is.
+ * On Windows `npx` and most of what npm installs are batch files, which only the command
+ * interpreter can run. Everything else is started as it is.
  */
-export function commandLine(command: string, args: readonly string[], platform = process.platform): CommandLine {
-  if (platform !== "win32") return { command, args: [...args], verbatim: false };
-  const isBatch = /\.(?:cmd|bat)$/i.test(command) || /^(?:npx|npm|pnpm|pnpx|yarn|yarnpkg|uvx\.cmd)$/i.test(command);
-  if (!isBatch) return { command, args: [...args], verbatim: false };
-  const script = /\.(?:cmd|bat)$/i.test(command) ? command : `${command}.cmd`;
+export function commandLine(command: string, args: readonly string[], machine = HERE): CommandLine {
+  const asIs = { command, args: [...args], verbatim: false };
+  if (machine.platform !== "win32") return asIs;
+  const script = findBatchFile(command, machine);
+  if (script === null) return asIs;
   const words = [script, ...args].map(quote).join(" ");
   return { command: "cmd.exe", args: ["/d", "/s", "/c", `"${words}"`], verbatim: true };
 }
+
+/** The batch file that a command means, or null where it means a program or nothing we can find. */
+function findBatchFile(command: string, { env, exists }: Machine): string | null {
+  if (BATCH.test(command)) return command;
+  if (win32.extname(command) !== "" && PROGRAM.test(command)) return null;
+  const endings = (env["PATHEXT"] ?? ".COM;.EXE;.BAT;.CMD").split(";").filter((ending) => ending !== "");
+  const folders = /[\\/]/.test(command)
+    ? [""]
+    : (env["Path"] ?? env["PATH"] ?? "").split(";").filter((one) => one !== "");
+  for (const folder of folders) {
+    for (const ending of endings) {
+      const file = win32.join(folder, `${command}${ending.toLowerCase()}`);
+      if (exists(file)) return BATCH.test(file) ? file : null;
+    }
+  }
+  return null;
+}
+
+const BATCH = /\.(?:cmd|bat)$/i;
+const PROGRAM = /\.(?:exe|com)$/i;
 
 /** One word for the interpreter: quoted for the program that gets it, then for the interpreter itself. */
 function quote(word: string): string {

@@ -1,29 +1,45 @@
 import { expect, test } from "vitest";
-import { commandLine } from "../../src/link/windows.ts";
+import { commandLine, type Machine } from "../../src/link/windows.ts";
+
+const FILES = [
+  "C:\\node\\npx.cmd",
+  "C:\\node\\node.exe",
+  "C:\\npm\\mcp-server-files.cmd",
+  "C:\\npm\\both.exe",
+  "C:\\npm\\both.cmd",
+  "C:\\tools\\here.bat",
+];
+const windows: Machine = {
+  platform: "win32",
+  env: { Path: "C:\\node;C:\\npm", PATHEXT: ".COM;.EXE;.BAT;.CMD" },
+  exists: (file) => FILES.includes(file),
+};
 
 test("elsewhere a command is started as it is", () => {
   const args = ["-y", 'a "b" & c', "%PATH%"];
-  expect(commandLine("npx", args, "linux")).toEqual({ command: "npx", args, verbatim: false });
-  expect(commandLine("server.cmd", args, "darwin")).toEqual({ command: "server.cmd", args, verbatim: false });
+  expect(commandLine("npx", args, { ...windows, platform: "linux" })).toEqual({
+    command: "npx",
+    args,
+    verbatim: false,
+  });
 });
 
-test.for(["node", "uvx", "docker", "C:\\Program Files\\nodejs\\node.exe", "npx.exe", "my-npx", "x.cmd.exe"])(
-  "on Windows %s is a program and is started as it is",
+test.for(["node", "both", "nowhere", "C:\\Program Files\\nodejs\\node.exe", "npx.exe", "x.cmd.exe"])(
+  "on Windows %s is a program, or not to be found, and is started as it is",
   (command) => {
     const args = ["a b", 'c"d'];
-    expect(commandLine(command, args, "win32")).toEqual({ command, args, verbatim: false });
+    expect(commandLine(command, args, windows)).toEqual({ command, args, verbatim: false });
   },
 );
 
 test.for([
-  ["npx", "npx.cmd"],
-  ["NPM", "NPM.cmd"],
-  ["pnpm", "pnpm.cmd"],
-  ["yarn", "yarn.cmd"],
+  ["npx", "C:\\node\\npx.cmd"],
+  ["mcp-server-files", "C:\\npm\\mcp-server-files.cmd"],
+  ["C:\\tools\\here", "C:\\tools\\here.bat"],
   ["server.bat", "server.bat"],
   ["C:\\tools\\Server.CMD", "C:\\tools\\Server.CMD"],
 ])("on Windows %s is a batch file, which the interpreter runs", ([command, script]) => {
-  expect(commandLine(command, ["-y"], "win32")).toEqual({
+  expect(commandLine(command, ["-y"], windows)).toEqual({
     command: "cmd.exe",
     args: ["/d", "/s", "/c", `"^"${script}^" ^"-y^""`],
     verbatim: true,
@@ -65,11 +81,11 @@ test.for([
   ["a&b|c<d>e^f", "(g)", "!h!", "i;j,k"],
   ['{"json":"with \\"quotes\\" & signs"}'],
 ])("on Windows a batch file gets the words it was given: %s", (args) => {
-  expect(readWords(commandLine("npx", args, "win32").args)).toEqual(["npx.cmd", ...args]);
+  expect(readWords(commandLine("npx", args, windows).args)).toEqual(["C:\\node\\npx.cmd", ...args]);
 });
 
 test("on Windows nothing in a word is left for the interpreter to act on", () => {
-  const { args } = commandLine("npx", ['a" & calc & "b', "c|d>e<f", "(g)"], "win32");
+  const { args } = commandLine("npx", ['a" & calc & "b', "c|d>e<f", "(g)"], windows);
   const bare = args[3].slice(1, -1).replaceAll(/\^[\s\S]/g, "");
   expect(bare).not.toMatch(/[()%!^"<>&|]/);
 });
