@@ -18,6 +18,7 @@ if (rest.length === 0) {
   check("lint", "oxlint", ["--type-aware", "--deny-warnings"]);
   check("types", "tsc", ["-p", "."]);
   check("unused code", "knip", []);
+  check("package", "publint", ["--strict"]);
 }
 const projects = quick ? ["--project", "unit"] : [];
 const { status } = spawnSync(process.execPath, [tool("vitest"), "run", ...projects, ...rest], {
@@ -41,6 +42,7 @@ function tool(name) {
       oxlint: ["oxlint", "bin", "oxlint"],
       tsc: ["typescript", "bin", "tsc"],
       knip: ["knip", "bin", "knip.js"],
+      publint: ["publint", "src", "cli.js"],
       vitest: ["vitest", "vitest.mjs"],
     }[name],
   );

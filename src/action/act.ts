@@ -25,13 +25,13 @@ export function act(verdict: Exclude<Verdict, { do: "park" }>, turn: Turn): Outc
 }
 
 /** Whoever waits gets one answer: the sender of a request, or for an answer the one it was meant for. */
-function refuse({ error, anonymous = false }: Extract<Verdict, { do: "deny" }>, turn: Turn): Outcome {
+function refuse({ error }: Extract<Verdict, { do: "deny" }>, turn: Turn): Outcome {
   if (turn.answers !== undefined) return { onward: composeError(turn.answers.id, error), back: null };
   const { envelope } = turn.message;
   switch (envelope.kind) {
     case "request":
     case "opaque":
-      return { onward: "nothing", back: composeError(anonymous ? null : envelope.id, error) };
+      return { onward: "nothing", back: composeError(turn.isIdTaken ? null : envelope.id, error) };
     case "batch":
       return { onward: "nothing", back: composeError(null, error) };
     case "notification":

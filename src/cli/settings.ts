@@ -60,7 +60,7 @@ export function openLog(parsed: Parsed): Log {
 }
 
 /** Makes sure at the start that a file can be written, rather than finding out later. */
-export function checkWritable(file: string): void {
+function checkWritable(file: string): void {
   try {
     closeSync(openSync(file, "a", 0o600));
   } catch (cause) {

@@ -41,6 +41,7 @@ export function endOfRun(bytes: Buffer, at: number, end: number): number {
     if (at >= end || ENDS_RUN[bytes[at]] !== 0) return at;
     at++;
   }
+  if (at >= end) return at;
   const words = new Int32Array(bytes.buffer, bytes.byteOffset + at, (end - at) >> 2);
   const count = words.length;
   let index = 0;

@@ -131,10 +131,10 @@ const BATCH: BatchEnvelope = { kind: "batch" };
 function glance({ bytes, start, end }: Payload, fault: Fault): OpaqueEnvelope {
   const reader = createGistReader();
   reader.push(bytes.subarray(start, end));
-  const { id, hasMethod } = reader.end();
-  if (id !== null && !hasMethod) return opaque(fault, id, "answer", null);
+  const { id, like } = reader.end();
+  if (like === "answer") return opaque(fault, id, "answer", null);
   // What is not JSON has no id to trust: answering would be guessing.
-  return fault === "too-deep" ? opaque(fault, id, "request", null) : opaque(fault, null, "neither", null);
+  return fault === "too-deep" ? opaque(fault, id, like, null) : opaque(fault, null, "neither", null);
 }
 
 function opaque(fault: Fault, id: Id | null, like: OpaqueEnvelope["like"], oddId: Span | null): OpaqueEnvelope {

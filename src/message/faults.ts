@@ -10,7 +10,6 @@ export const FAULTS = {
   "prototype-key": { code: -32600, text: "Invalid request: ambiguous key" },
   "lone-surrogate": { code: -32600, text: "Invalid request: lone surrogate" },
   "not-an-object": { code: -32600, text: "Invalid request: not an object" },
-  batch: { code: -32600, text: "Invalid request: batches are not supported here" },
   "bad-version": { code: -32600, text: 'Invalid request: jsonrpc must be "2.0"' },
   "bad-id": { code: -32600, text: "Invalid request: id must be a string or an integer" },
   "bad-method": { code: -32600, text: "Invalid request: method must be a string" },

@@ -4,10 +4,27 @@
  */
 export function fold(name: string): string {
   if (PLAIN.test(name)) return name.toLowerCase();
-  return name.normalize("NFKC").replace(unseen(), "").toLowerCase();
+  return foldSeen(name.normalize("NFKC").replace(unseen(), ""));
 }
 
+/** Whether a key would be taken for one of these, which are folded, short and made of ASCII letters. */
+export function isAlike(key: string, folded: ReadonlySet<string>): boolean {
+  if (PLAIN.test(key)) return folded.has(key.toLowerCase());
+  // Of what shows, no two characters fold to one letter: a long key cannot become a short one. This
+  // spares us composing what can grow to many times its size.
+  const seen = key.replace(unseen(), "");
+  return seen.length <= MAX_ALIKE && folded.has(fold(seen));
+}
+
+/** Twice the longest key that matters, because some characters count as two. */
+const MAX_ALIKE = 32;
+
 const PLAIN = /^[!-~]*$/;
+
+function foldSeen(text: string): string {
+  // Once more, because what stood apart may now compose; and a sigma is a sigma, at the end of a word too.
+  return text.normalize("NFKC").toLowerCase().replaceAll("ς", "σ");
+}
 
 // Compiled on first use: names that need it are rare, and the character sets are large.
 let unseenCharacters: RegExp | undefined;

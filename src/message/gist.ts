@@ -19,8 +19,8 @@ import { MAX_ID_BYTES, readId, type Id } from "./id.ts";
 export interface Gist {
   /** The id at the root, where there is exactly one and it is proper. */
   readonly id: Id | null;
-  /** Whether there was a method at the root: a request, not an answer. */
-  readonly hasMethod: boolean;
+  /** What it looks like: something that waits for an answer, an answer, or neither. */
+  readonly like: "request" | "answer" | "neither";
 }
 
 /** Follows a message piece by piece without keeping it. */
@@ -43,6 +43,8 @@ export function createGistReader(): GistReader {
   let began = false;
   let isObject = false;
   let hasMethod = false;
+  let hasOutcome = false; // a result or an error
+  let hasId = false;
   let ids = 0;
   let token = "";
 
@@ -70,6 +72,8 @@ export function createGistReader(): GistReader {
           word = "";
           atKey = false;
           if (key === "method") hasMethod = true;
+          else if (key === "result" || key === "error") hasOutcome = true;
+          else if (key === "id") hasId = true;
         }
       }
       return;
@@ -125,17 +129,20 @@ export function createGistReader(): GistReader {
     },
     end() {
       const bytes = Buffer.from(token, "latin1");
-      const certain = isObject && ids === 1 && isUtf8(bytes);
-      return { id: (certain ? readTrusted(bytes) : undefined) ?? null, hasMethod };
+      const isCertain = isObject && ids === 1 && isUtf8(bytes);
+      const id = (isCertain ? readTrusted(bytes) : undefined) ?? null;
+      if (hasOutcome && !hasMethod) return { id, like: "answer" };
+      return { id, like: hasId || !isObject ? "request" : "neither" };
     },
   };
 }
 
 function readTrusted(bytes: Buffer): Id | undefined {
   try {
+    // Nothing has been validated yet, and what we echo has to be JSON.
+    JSON.parse(bytes.toString("utf8"));
     return readId(bytes, 0, bytes.length);
   } catch {
-    // The bytes have not been validated: an escape in the id may be broken.
     return undefined;
   }
 }

@@ -1,4 +1,5 @@
-import { fold } from "./fold.ts";
+import { fold, isAlike } from "./fold.ts";
+import { readText } from "./text.ts";
 
 /** Where the scanner notes what says whom a message is for and about: two numbers each, start and end of the value. */
 export const SLOT = {
@@ -17,9 +18,9 @@ export const SLOT = {
 export const SLOTS = 9;
 
 /** A key the level knows, whose place is not noted. */
-export const KNOWN = -1;
+const KNOWN = -1;
 /** A key the level does not know. */
-export const UNKNOWN = -2;
+const UNKNOWN = -2;
 /** A key that some peer would take for one that matters. */
 export const VARIANT = -3;
 /** `__proto__`: an own member to some, the prototype to others. */
@@ -102,15 +103,19 @@ export function slotOf(level: Level, bytes: Buffer, start: number, end: number):
     while (at < length && entry.bytes[at] === bytes[start + at]) at++;
     if (at === length) return entry.slot;
   }
-  return slotOfOddKey(level, bytes.toString("utf8", start, end));
+  return slotOfText(level, bytes.toString("utf8", start, end));
 }
 
-/** The slot of a key that is given as text: one that was escaped, or that nothing matched. */
-export function slotOfOddKey(level: Level, key: string): number {
+/** The same for a key with escapes in it. */
+export function slotOfEscaped(level: Level, bytes: Buffer, start: number, end: number): number {
+  return end - start > MAX_KEY_BYTES ? VARIANT : slotOfText(level, readText(bytes, start, end));
+}
+
+function slotOfText(level: Level, key: string): number {
   const slot = level.slots.get(key);
   if (slot !== undefined) return slot;
   if (key === "__proto__") return PROTOTYPE;
-  return level.folded.has(fold(key)) ? VARIANT : UNKNOWN;
+  return isAlike(key, level.folded) ? VARIANT : UNKNOWN;
 }
 
 function createLevel(guarded: readonly string[], common: readonly string[]): Level {

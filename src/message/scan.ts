@@ -21,7 +21,8 @@ import {
   TAB,
   ZERO,
 } from "./characters.ts";
-import { type Level, PARAMS, PROTOTYPE, ROOT, SLOT, slotOf, slotOfOddKey, SLOTS, VARIANT } from "./keys.ts";
+import { createKeySet, type KeySet } from "./key-set.ts";
+import { type Level, PARAMS, PROTOTYPE, ROOT, SLOT, slotOf, slotOfEscaped, SLOTS, VARIANT } from "./keys.ts";
 import type { Fault } from "./faults.ts";
 import type { Payload } from "./message.ts";
 import { readText } from "./text.ts";
@@ -53,10 +54,10 @@ const container = new Uint8Array(MAX_DEPTH + 2);
 const firstKey = new Int32Array(MAX_DEPTH + 2);
 
 // The keys of all open objects, innermost last. Small objects are compared key by key; an object
-// with many keys, or with an escaped one, is given a set of decoded keys instead.
+// with many keys, or with an escaped one, is given a set of its keys instead.
 let keyStart = new Int32Array(1024);
 let keyLength = new Int32Array(1024);
-const wide: (Set<string> | null)[] = Array.from({ length: MAX_DEPTH + 2 }, () => null);
+const wide: (KeySet | null)[] = Array.from({ length: MAX_DEPTH + 2 }, () => null);
 const MAX_COMPARED = 24;
 const MAX_KEPT_KEYS = 65_536;
 
@@ -138,7 +139,7 @@ function walk(bytes: Buffer, at: number, end: number): Fault | null {
         }
         length = at - start;
         if (escaped || wide[depth] !== null || nth === MAX_COMPARED) {
-          if (!addToWide(bytes, depth, first, keys, start, at)) {
+          if (!addToWide(bytes, depth, first, keys, start, at, escaped)) {
             result.fault ??= "duplicate-key";
             if (depth === 1) noteDuplicate(bytes, start, at);
           }
@@ -330,8 +331,7 @@ function literal(bytes: Buffer, at: number, byte: number): number {
 
 /** The slot of a key, with what is odd about the key noted. */
 function noteKey(level: Level, bytes: Buffer, start: number, end: number, escaped: boolean): number {
-  const key = escaped ? readText(bytes, start, end) : "";
-  const slot = escaped ? slotOfOddKey(level, key) : slotOf(level, bytes, start, end);
+  const slot = escaped ? slotOfEscaped(level, bytes, start, end) : slotOf(level, bytes, start, end);
   if (slot === VARIANT) {
     result.fault ??= "variant-key";
     // Which of the two is the id depends on who reads: neither is echoed.
@@ -345,19 +345,24 @@ function noteDuplicate(bytes: Buffer, start: number, end: number): void {
 }
 
 /** Adds a key to the decoded keys of its object. False when it is there already. */
-function addToWide(bytes: Buffer, depth: number, first: number, keys: number, start: number, end: number): boolean {
+function addToWide(
+  bytes: Buffer,
+  depth: number,
+  first: number,
+  keys: number,
+  start: number,
+  end: number,
+  escaped: boolean,
+): boolean {
   let set = wide[depth];
   if (set === null) {
-    wide[depth] = set = new Set();
+    wide[depth] = set = createKeySet();
     for (let other = first; other < keys; other++) {
-      set.add(readText(bytes, keyStart[other], keyStart[other] + keyLength[other]));
+      set.add(bytes, keyStart[other], keyStart[other] + keyLength[other], false);
     }
   }
-  const key = readText(bytes, start, end);
-  if (!key.isWellFormed()) result.fault ??= "lone-surrogate";
-  const before = set.size;
-  set.add(key);
-  return set.size > before;
+  if (escaped && !readText(bytes, start, end).isWellFormed()) result.fault ??= "lone-surrogate";
+  return set.add(bytes, start, end, escaped);
 }
 
 function growKeys(): void {

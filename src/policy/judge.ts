@@ -43,17 +43,16 @@ function judgeOpaque({ fault, like }: OpaqueEnvelope): Decision {
 }
 
 const TROUBLES: Record<Trouble, Decision> = {
-  // Answered without an id: with it, the client would take this for the answer to the first request.
-  "duplicate-id": deny("duplicate-id", -32600, "Invalid request: the id is in use", true),
+  "duplicate-id": deny("duplicate-id", -32600, "Invalid request: the id is in use"),
   "too-many-calls": deny("too-many-calls", -32000, "Too many requests are waiting for an answer"),
   "wrong-direction": deny("wrong-direction", -32601, "Method not found"),
   "request-without-id": { verdict: { do: "drop" }, rule: "session:request-without-id" },
   "stray-answer": { verdict: { do: "drop" }, rule: "session:stray-answer" },
   "respelled-id": deny("respelled-id", -32000, "Invalid response"),
   "unreadable-answer": deny("unreadable-answer", -32000, "Invalid response"),
-  batch: deny("batch", -32600, "Invalid request: batches are not supported here", true),
+  batch: deny("batch", -32600, "Invalid request: batch not supported"),
 };
 
-function deny(trouble: Trouble, code: number, message: string, anonymous = false): Decision {
-  return { verdict: { do: "deny", error: { code, message }, anonymous }, rule: `session:${trouble}` };
+function deny(trouble: Trouble, code: number, message: string): Decision {
+  return { verdict: { do: "deny", error: { code, message } }, rule: `session:${trouble}` };
 }

@@ -16,7 +16,13 @@ function unescape(json: string): string {
 
 /** Clients of 2026-07-28 make HTTP headers of the names in these annotations. */
 function hasOddHeader(json: string): boolean {
-  return [...json.matchAll(/"x-mcp-header"\s*:\s*"((?:[^"\\]|\\.)*)"/g)].some(([, name]) => !TOKEN.test(name));
+  for (let at = json.indexOf(HEADER); at >= 0; at = json.indexOf(HEADER, at + 1)) {
+    const rest = json.slice(at + HEADER.length, at + HEADER.length + MAX_HEADER);
+    if (/^\s*:\s*"/.test(rest) && !TOKEN.test(rest)) return true;
+  }
+  return false;
 }
 
-const TOKEN = /^[!#$%&'*+.^_`|~\w-]+$/;
+const HEADER = '"x-mcp-header"';
+const MAX_HEADER = 200;
+const TOKEN = /^\s*:\s*"[!#$%&'*+.^_`|~\w-]+"/;

@@ -97,7 +97,7 @@ export function createToolFilter({ deny, allow, onHang = () => {} }: ToolFilterO
 }
 
 /** What hides a tool that no `allow` pattern matches. */
-export const NOT_ALLOWED = "(not in the allow list)";
+const NOT_ALLOWED = "(not in the allow list)";
 
 /** Names whose fate is remembered. */
 const MAX_DECIDED = 20_000;

@@ -73,9 +73,16 @@ const ODD_TEXT = { note: "odd-text" };
 function mentionsHidden(filter: ToolFilter, { message, session }: Turn): boolean {
   const { envelope } = message;
   if (envelope.kind !== "notification" || envelope.method.name !== "notifications/message") return false;
-  const text = message.bytes.toString("utf8", message.start, message.end);
-  return ERAS.some((era) => filter.view(session.catalogue(era)).hidden.some((name) => text.includes(name)));
+  const text = message.bytes.toString("utf8", message.start, Math.min(message.end, message.start + MAX_LOOKED_AT));
+  return ERAS.some((era) => {
+    const { hidden } = filter.view(session.catalogue(era));
+    return hidden.slice(0, MAX_LOOKED_FOR).some((name) => text.includes(name));
+  });
 }
+
+// It is only a note: not worth more than a glance at a long text or a long list.
+const MAX_LOOKED_AT = 16_384;
+const MAX_LOOKED_FOR = 200;
 
 const ERAS = ["stateful", "stateless"] as const;
 

@@ -6,7 +6,7 @@ export type Verdict =
   /** It goes on as it came. */
   | { readonly do: "pass" }
   /** It goes no further, and whoever waits is told: the sender of a request, or for an answer the one it was meant for. */
-  | { readonly do: "deny"; readonly error: WireError; readonly anonymous?: boolean }
+  | { readonly do: "deny"; readonly error: WireError }
   /** It goes no further, and nobody waits. */
   | { readonly do: "drop" }
   /** It is answered here. `result` is JSON text. */

@@ -1,4 +1,5 @@
 import { NOTHING, type Outcome, UNTOUCHED } from "../action/outcome.ts";
+import { OPEN_ARRAY } from "../message/characters.ts";
 import { composeError } from "../message/compose.ts";
 import { cutElements, type Edit, splice } from "../message/edit.ts";
 import type { Span } from "../message/envelope.ts";
@@ -6,25 +7,26 @@ import { listElements } from "../message/members.ts";
 import type { Direction, Message, Payload } from "../message/message.ts";
 import type { Exchange } from "../session/exchange.ts";
 
-/** A batch with more members is refused. */
-export const MAX_BATCH = 100;
-
 type Pass = (payload: Payload, direction: Direction, exchange: Exchange) => Outcome | Promise<Outcome>;
 
 /** Judges each message of a batch on its own, and puts together what is left of it. */
 export function passBatch(pass: Pass, message: Message, exchange: Exchange): Outcome | Promise<Outcome> {
   const { bytes, ascii, direction } = message;
-  const start = bytes.indexOf("[", message.start);
-  const members = listElements(bytes, { start, end: message.end });
-  if (members.length === 0 || members.length > MAX_BATCH) return { onward: "nothing", back: REFUSED };
-  const outcomes = members.map((member) => pass({ ...member, bytes, ascii }, direction, exchange));
+  const members = listElements(bytes, { start: bytes.indexOf("[", message.start), end: message.end });
+  const outcomes = members.map((member) =>
+    // A batch in a batch is nothing that any revision knows.
+    bytes[member.start] === OPEN_ARRAY ? NESTED : pass({ ...member, bytes, ascii }, direction, exchange),
+  );
   if (outcomes.every((outcome) => !(outcome instanceof Promise))) return join(message, members, outcomes as Outcome[]);
   return Promise.all(outcomes.map((outcome) => Promise.resolve(outcome))).then((settled) =>
     join(message, members, settled),
   );
 }
 
-const REFUSED = composeError(null, { code: -32600, message: "Invalid request: empty or too large a batch" });
+const NESTED: Outcome = {
+  onward: "nothing",
+  back: composeError(null, { code: -32600, message: "Invalid request: not an object" }),
+};
 
 function join(message: Message, members: readonly Span[], outcomes: readonly Outcome[]): Outcome {
   const backs = outcomes.flatMap(({ back }) => (back === null ? [] : [back.toString("latin1")]));

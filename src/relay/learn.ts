@@ -20,7 +20,7 @@ export interface LearnerOptions {
 }
 
 /** A list with more pages than this is not followed to its end. */
-export const MAX_PAGES = 500;
+const MAX_PAGES = 500;
 
 /** Makes a learner. Turns that need the same list wait for one fetch. */
 export function createLearner({ session, timeoutMs }: LearnerOptions): Learner {

@@ -3,7 +3,8 @@ import { NOTHING, type Outcome, UNTOUCHED } from "../action/outcome.ts";
 import { composeError, type WireError } from "../message/compose.ts";
 import { FAULTS } from "../message/faults.ts";
 import { createGistReader, type Gist } from "../message/gist.ts";
-import { type Direction, openMessage, opposite, type Payload, whole } from "../message/message.ts";
+import { listElements } from "../message/members.ts";
+import { type Direction, type Message, openMessage, opposite, type Payload, whole } from "../message/message.ts";
 import { judge, type Policy } from "../policy/judge.ts";
 import { UNKNOWN_LIST } from "../policy/tools.ts";
 import type { Decision } from "../policy/verdict.ts";
@@ -42,7 +43,10 @@ export function createPassage({ session, policy, learner, witness, maxParkedByte
     try {
       const message = openMessage(payload, direction, exchange.breaks);
       const turn = session.observe(message, exchange);
-      if (message.envelope.kind === "batch" && turn.trouble === null) return passBatch(pass, message, exchange);
+      if (message.envelope.kind === "batch") {
+        if (turn.trouble === null) return passBatch(pass, message, exchange);
+        disappoint(message);
+      }
       const decision = judge(policy, turn);
       return decision.verdict.do === "park" ? park(turn) : settle(turn, decision);
     } catch (error) {
@@ -59,14 +63,32 @@ export function createPassage({ session, policy, learner, witness, maxParkedByte
   }
 
   /** Tells whoever waits for a message that will not come: its sender, or the one it was an answer for. */
-  function tell({ id, hasMethod }: Gist, direction: Direction, sender: WireError, receiver: WireError): Outcome {
-    if (id === null) return NOTHING;
-    if (hasMethod) return { onward: "nothing", back: composeError(id, sender) };
+  function tell({ id, like }: Gist, direction: Direction, sender: WireError, receiver: WireError): Outcome {
+    if (id === null || like === "neither") return NOTHING;
+    if (like === "request") {
+      // Not under an id that is in use: it would be taken for the other's answer.
+      const isTaken = session.calls[direction].find(id.key) !== undefined;
+      return { onward: "nothing", back: composeError(isTaken ? null : id, sender) };
+    }
     const table = session.calls[opposite(direction)];
     const call = table.find(id.key);
     if (call === undefined || call.parked) return NOTHING;
     table.close(call);
-    return call.claim === null ? { onward: composeError(call.id, receiver), back: null } : NOTHING;
+    if (call.claim === null) return { onward: composeError(call.id, receiver), back: null };
+    call.claim(null);
+    return NOTHING;
+  }
+
+  /** Tells those who wait for answers in a batch that is refused. */
+  function disappoint({ bytes, start, end, direction }: Message): void {
+    for (const member of listElements(bytes, { start: bytes.indexOf("[", start), end })) {
+      const reader = createGistReader();
+      reader.push(bytes.subarray(member.start, member.end));
+      const gist = reader.end();
+      if (gist.like !== "answer") continue;
+      const { onward } = tell(gist, direction, INVALID, INVALID);
+      if (typeof onward !== "string") session.say(direction, onward);
+    }
   }
 
   /** Carries a decision out, and keeps the book of who waits for what. */
@@ -75,20 +97,20 @@ export function createPassage({ session, policy, learner, witness, maxParkedByte
     if (verdict.do === "park") return settle(turn, UNKNOWN_LIST);
     const { direction } = turn.message;
     const { answers, opens, refersTo } = turn;
-    if (answers !== undefined) {
+    if (answers !== undefined && answers.claim !== null) {
       session.calls[opposite(direction)].close(answers);
-      if (answers.claim !== null) {
-        answers.claim(turn.message);
-        return NOTHING;
-      }
+      answers.claim(turn.trouble === null ? turn.message : null);
+      return NOTHING;
     }
     const outcome = act(verdict, turn);
+    // Before the book is changed: should it fail, the message is refused, and nothing is in the book.
+    witness.saw(turn, decision, outcome);
+    if (answers !== undefined) session.calls[opposite(direction)].close(answers);
     if (opens !== undefined && outcome.onward !== "nothing") session.calls[direction].open(opens);
     if (refersTo !== undefined) {
       if (refersTo.parked) session.calls[direction].close(refersTo);
       else if (outcome.onward !== "nothing") session.calls[direction].cancel(refersTo);
     }
-    witness.saw(turn, decision, outcome);
     return outcome;
   }
 
@@ -138,4 +160,5 @@ export function createPassage({ session, policy, learner, witness, maxParkedByte
   };
 }
 
+const INVALID: WireError = { code: -32000, message: "Invalid response" };
 const INTERNAL: WireError = { code: -32603, message: "Internal proxy error" };

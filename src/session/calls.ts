@@ -9,15 +9,15 @@ export interface Call {
   readonly method: Method;
   /** What it is about: the tool, prompt, resource or task. */
   readonly subject: string | null;
-  /** The cursor it asks a list with; null for the first page. */
-  readonly cursor: string | null;
+  /** The cursor it asks a list with; null for the first page, undefined where it is no text. */
+  readonly cursor: string | null | undefined;
   readonly era: Era;
   /** When it went on its way, by the session's clock. */
   readonly since: number;
   /** How often the tool list had changed by then. */
   readonly listVersion: number;
-  /** Who takes the answer, where the request is our own. */
-  readonly claim: ((answer: Message) => void) | null;
+  /** Who takes the answer, where the request is our own. Null where the answer was lost. */
+  readonly claim: ((answer: Message | null) => void) | null;
   /** Held by us: the other side has not seen it yet. */
   parked: boolean;
 }
@@ -73,7 +73,7 @@ export function createCallTable(maxOpenCalls: number, now: () => number): CallTa
     },
     close,
     cancel(call) {
-      cancelled.set(call, now());
+      if (!cancelled.has(call)) cancelled.set(call, now());
     },
     isCancelled: (call) => cancelled.has(call),
     waiting: () => [...calls.values()].filter((call) => !cancelled.has(call)),

@@ -28,7 +28,7 @@ export interface Catalogue {
 /** The catalogue with what changes it. */
 export interface CatalogueKeeper extends Catalogue {
   /** Takes a page that answers a request for `cursor`, sent when the list was at `listVersion`. */
-  learn(bytes: Buffer, page: ToolPage, cursor: string | null, listVersion: number): void;
+  learn(bytes: Buffer, page: ToolPage, cursor: string | null | undefined, listVersion: number): void;
   /** The server has no tools at all. */
   learnNone(): void;
   /** The server says that its list changed: what is known holds no longer. */
@@ -71,7 +71,7 @@ export function createCatalogue(now: () => number = () => performance.now()): Ca
     },
     learn(bytes, page, cursor, asked) {
       // An answer from before a change may say what no longer holds. It is shown, but not remembered.
-      if (asked !== listVersion) return;
+      if (asked !== listVersion || cursor === undefined) return;
       if (cursor === null) {
         tools = [];
         frame = frameOf(bytes, page);
@@ -86,8 +86,7 @@ export function createCatalogue(now: () => number = () => performance.now()): Ca
     learnNone() {
       version++;
       tools = [];
-      frame = { before: Buffer.from('{"tools":['), after: Buffer.from("]}") };
-      freshUntil = Infinity;
+      frame = null; // a client that asks all the same hears what the server says to that
       next = null;
     },
     forget() {

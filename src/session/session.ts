@@ -9,7 +9,7 @@ import type {
   Span,
 } from "../message/envelope.ts";
 import { guessKey, isSameId, readId, type Id } from "../message/id.ts";
-import { findMember, readString } from "../message/members.ts";
+import { findMember, listElements, readString } from "../message/members.ts";
 import { type Direction, type Message, opposite } from "../message/message.ts";
 import { describeMethod } from "../message/methods.ts";
 import { isText } from "../message/text.ts";
@@ -34,6 +34,8 @@ export interface Session extends SessionView {
   now(): number;
   /** Puts a message in its place in the conversation. Changes nothing but what is learnt from it. */
   observe(message: Message, exchange: Exchange): Turn;
+  /** Sends a message of our own. */
+  say(direction: Direction, payload: Buffer): void;
   /** Asks the server something of our own. The answer does not reach the client. */
   ask(question: Question): Promise<Message>;
 }
@@ -75,6 +77,7 @@ export function createSession(options: SessionOptions): Session {
     id,
     calls,
     now,
+    say,
     get revision() {
       return revision;
     },
@@ -103,10 +106,12 @@ export function createSession(options: SessionOptions): Session {
         }
         case "batch":
           // Streamable HTTP 2025-03-26 brought batches, 2025-06-18 took them away again.
-          return turn(message, exchange, revision === "2025-03-26" ? null : "batch");
+          return turn(message, exchange, revision === "2025-03-26" && isBatch(message) ? null : "batch");
         case "opaque": {
           const call = meant(message, envelope);
-          return turn(message, exchange, call === undefined ? null : "unreadable-answer", { answers: call });
+          if (call !== undefined) return turn(message, exchange, "unreadable-answer", { answers: call });
+          const isIdTaken = envelope.id !== null && calls[direction].find(envelope.id.key) !== undefined;
+          return turn(message, exchange, null, { isIdTaken });
         }
       }
     },
@@ -121,7 +126,8 @@ export function createSession(options: SessionOptions): Session {
         timer.unref();
         const call = ownCall({ key: spelled, spelled: JSON.stringify(spelled) }, question, (answer) => {
           clearTimeout(timer);
-          resolve(answer);
+          if (answer === null) reject(new Error(`the answer to ${method} was too large, or could not be read`));
+          else resolve(answer);
         });
         calls.up.open(call);
         say("up", composeRequest(spelled, method, params));
@@ -134,16 +140,16 @@ export function createSession(options: SessionOptions): Session {
     message: Message,
     exchange: Exchange,
     trouble: Trouble | null,
-    { answers, opens, refersTo, list = null, remark = null }: Relations = ALONE,
+    { answers, opens, refersTo, list = null, isIdTaken = false, remark = null }: Relations = ALONE,
   ): Turn {
-    return { session, message, exchange, answers, opens, refersTo, list, trouble, remark };
+    return { session, message, exchange, answers, opens, refersTo, list, isIdTaken, trouble, remark };
   }
 
   function observeRequest(message: Message, envelope: RequestEnvelope, exchange: Exchange): Turn {
     const { direction } = message;
-    if (!maySend(envelope.method.sender, direction)) return turn(message, exchange, "wrong-direction");
     const table = calls[direction];
-    if (table.find(envelope.id.key) !== undefined) return turn(message, exchange, "duplicate-id");
+    if (table.find(envelope.id.key) !== undefined) return turn(message, exchange, "duplicate-id", TAKEN);
+    if (!maySend(envelope.method.sender, direction)) return turn(message, exchange, "wrong-direction");
     if (table.size >= maxOpenCalls) return turn(message, exchange, "too-many-calls");
     return turn(message, exchange, null, { opens: openCall(message, envelope) });
   }
@@ -155,7 +161,7 @@ export function createSession(options: SessionOptions): Session {
       id: callId,
       method,
       subject: readString(bytes, subject),
-      cursor: isList && params !== null ? readString(bytes, findMember(bytes, params, "cursor")) : null,
+      cursor: isList && params !== null ? readCursor(bytes, params) : null,
       era,
       since: now(),
       listVersion: catalogues[era].listVersion,
@@ -164,7 +170,7 @@ export function createSession(options: SessionOptions): Session {
     };
   }
 
-  function ownCall(callId: Id, { method: name, era, cursor }: Question, claim: (answer: Message) => void): Call {
+  function ownCall(callId: Id, { method: name, era, cursor }: Question, claim: Call["claim"]): Call {
     const method = describeMethod(name);
     if (method === null) throw new Error(`no method: ${name}`);
     const listVersion = catalogues[era].listVersion;
@@ -198,7 +204,7 @@ export function createSession(options: SessionOptions): Session {
     const catalogue = catalogues[call.era];
     if (envelope.kind === "error") {
       // A server without tools may not know the method either.
-      if (isNotFound(bytes, envelope.error)) catalogue.learnNone();
+      if (call.cursor === null && isNotFound(bytes, envelope.error)) catalogue.learnNone();
       return { answers: call };
     }
     const page = readToolPage(bytes, envelope.result);
@@ -237,10 +243,27 @@ interface Relations {
   readonly opens?: Call | undefined;
   readonly refersTo?: Call | undefined;
   readonly list?: Turn["list"];
+  readonly isIdTaken?: boolean;
   readonly remark?: Turn["remark"];
 }
 
 const ALONE: Relations = {};
+const TAKEN: Relations = { isIdTaken: true };
+
+/** A batch with more members is refused, and so is an empty one. */
+const MAX_BATCH = 100;
+
+function isBatch({ bytes, start, end }: Message): boolean {
+  const { length } = listElements(bytes, { start: bytes.indexOf("[", start), end });
+  return length > 0 && length <= MAX_BATCH;
+}
+
+/** Null where there is none, undefined where it is no text. */
+function readCursor(bytes: Buffer, params: Span): string | null | undefined {
+  const cursor = findMember(bytes, params, "cursor");
+  if (cursor === null || isText(bytes, cursor.start, cursor.end, "null")) return null;
+  return readString(bytes, cursor) ?? undefined;
+}
 
 function isNotFound(bytes: Buffer, error: Span): boolean {
   const code = findMember(bytes, error, "code");

@@ -1,6 +1,6 @@
 import { OPEN_ARRAY, OPEN_OBJECT } from "../message/characters.ts";
 import type { Span } from "../message/envelope.ts";
-import { fold } from "../message/fold.ts";
+import { fold, isAlike } from "../message/fold.ts";
 import { eachMember, listElements, readString } from "../message/members.ts";
 
 /** One entry of a tool list. */
@@ -25,7 +25,7 @@ export interface ToolPage {
 }
 
 /** Names longer than this are no names: patterns are not run on them. */
-export const MAX_NAME_CHARACTERS = 1024;
+const MAX_NAME_CHARACTERS = 1024;
 
 /** Reads the result of `tools/list`. Undefined where it is no list, or one that peers may read differently. */
 export function readToolPage(bytes: Buffer, result: Span): ToolPage | undefined {
@@ -77,5 +77,5 @@ const TOOL_KEYS = new Set(["name", "inputSchema"].map(fold));
 const NULL = "n".charCodeAt(0);
 
 function isVariant(key: string, folded: ReadonlySet<string>): boolean {
-  return folded.has(fold(key));
+  return key.length > MAX_NAME_CHARACTERS || isAlike(key, folded);
 }

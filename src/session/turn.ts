@@ -17,6 +17,8 @@ export interface Turn {
   readonly refersTo: Call | undefined;
   /** The tool list this message brings, where lists are looked into. */
   readonly list: ToolPage | "unreadable" | null;
+  /** Whether its id is that of a request that is waiting. What refuses it must not be taken for the other's answer. */
+  readonly isIdTaken: boolean;
   /** What the conversation has against it, or null. */
   readonly trouble: Trouble | null;
   /** What is worth a note, though nothing is wrong with it. */

@@ -45,8 +45,9 @@ test("the nearest word is one that is near", () => {
   expect(nearest("npx", ["tools", "demo", "audit"])).toBeNull();
 });
 
+const time = (text: string) => readTime(parse("--tools-timeout", text), "tools-timeout", 1);
+
 test("durations are positive and have a unit", () => {
-  const time = (text: string) => readTime(parse("--tools-timeout", text), "tools-timeout", 1);
   expect([time("500ms"), time("10s"), time("1.5s"), time("2m")]).toEqual([500, 10_000, 1500, 120_000]);
   for (const text of ["0s", "-1s", "10", "soon", "99999999999s", "1h30m"]) {
     expect(message(() => time(text))).toContain(`Not a positive duration: --tools-timeout ${text}`);

@@ -1,18 +1,18 @@
 import { expect, test } from "vitest";
 import { commandLine, type Machine } from "../../src/link/windows.ts";
 
-const FILES = [
+const FILES = new Set([
   "C:\\node\\npx.cmd",
   "C:\\node\\node.exe",
   "C:\\npm\\mcp-server-files.cmd",
   "C:\\npm\\both.exe",
   "C:\\npm\\both.cmd",
   "C:\\tools\\here.bat",
-];
+]);
 const windows: Machine = {
   platform: "win32",
   env: { Path: "C:\\node;C:\\npm", PATHEXT: ".COM;.EXE;.BAT;.CMD" },
-  exists: (file) => FILES.includes(file),
+  exists: (file) => FILES.has(file),
 };
 
 test("elsewhere a command is started as it is", () => {

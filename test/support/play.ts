@@ -63,39 +63,37 @@ export function stage(
   const up = pump({ direction: "up", source: fromClient, onward: toServer, back: toClient }, shared);
   const down = pump({ direction: "down", source: fromServer, onward: toClient, back: toServer }, shared);
 
-  async function settle(): Promise<void> {
-    await delay(0);
-    await delay(0);
-  }
-
   return {
     session,
     passage,
     events,
     troubles,
     /** Lets time pass on the session's clock. */
-    wait(milliseconds: number): void {
+    wait: (milliseconds: number): void => {
       clock += milliseconds;
     },
-    async client(...pieces: (string | Buffer)[]): Promise<void> {
+    client: async (...pieces: (string | Buffer)[]): Promise<void> => {
       for (const piece of pieces) fromClient.write(piece);
       await settle();
     },
-    async server(...pieces: (string | Buffer)[]): Promise<void> {
+    server: async (...pieces: (string | Buffer)[]): Promise<void> => {
       for (const piece of pieces) fromServer.write(piece);
       await settle();
     },
     /** What one side heard since it was last asked. */
-    heard(side: "client" | "server"): string {
-      return Buffer.concat(heard[side].splice(0)).toString("utf8");
-    },
+    heard: (side: "client" | "server"): string => Buffer.concat(heard[side].splice(0)).toString("utf8"),
     /** Ends both sides and waits for what is left. */
-    async end(): Promise<void> {
+    end: async (): Promise<void> => {
       fromClient.end();
       fromServer.end();
       await Promise.all([up, down]);
     },
   };
+}
+
+async function settle(): Promise<void> {
+  await delay(0);
+  await delay(0);
 }
 
 /** Plays a conversation and says what each side heard. */

@@ -1,0 +1,130 @@
+import { describe, expect, test } from "vitest";
+import { openMessage, whole } from "../../src/message/message.ts";
+import { type CatalogueKeeper, createCatalogue, MAX_TOOLS } from "../../src/session/catalogue.ts";
+import { readToolPage } from "../../src/session/tool-page.ts";
+
+function learn(
+  catalogue: CatalogueKeeper,
+  result: string,
+  cursor: string | null,
+  version = catalogue.listVersion,
+): void {
+  const bytes = Buffer.from(`{"jsonrpc":"2.0","id":1,"result":${result}}`);
+  const { envelope } = openMessage(whole(bytes), "down", "refuse");
+  const page = envelope.kind === "result" ? readToolPage(bytes, envelope.result) : undefined;
+  if (page === undefined) throw new Error(`no page: ${result}`);
+  catalogue.learn(bytes, page, cursor, version);
+  // What was learnt is kept when the bytes it came in are used for something else.
+  bytes.fill(0);
+}
+
+const tool = (name: string): string => `{"name":"${name}","inputSchema":{}}`;
+const names = ({ tools }: CatalogueKeeper): string[] => tools.map(({ name }) => name);
+/** The result that a list of all tools is put into. */
+const frame = ({ frame: around }: CatalogueKeeper): string =>
+  `${around?.before.toString()}…${around?.after.toString()}`;
+
+test("a list of one page is whole when the page is learnt", () => {
+  const catalogue = createCatalogue();
+  expect(catalogue.isComplete).toBe(false);
+  expect(catalogue.next).toBeUndefined();
+  learn(catalogue, `{"tools":[${tool("a")},${tool("b")}]}`, null);
+  expect(catalogue.isComplete).toBe(true);
+  expect(names(catalogue)).toEqual(["a", "b"]);
+  expect(catalogue.tools[1].raw.toString()).toBe(tool("b"));
+});
+
+test("a list of several pages is whole when the last is learnt, and the empty text is a cursor", () => {
+  const catalogue = createCatalogue();
+  learn(catalogue, `{"tools":[${tool("a")}],"nextCursor":""}`, null);
+  expect(catalogue.isComplete).toBe(false);
+  expect(catalogue.next).toBe("");
+  learn(catalogue, `{"tools":[${tool("b")}],"nextCursor":"3"}`, "");
+  expect(catalogue.isComplete).toBe(false);
+  learn(catalogue, `{"tools":[${tool("c")}]}`, "3");
+  expect(catalogue.isComplete).toBe(true);
+  expect(names(catalogue)).toEqual(["a", "b", "c"]);
+});
+
+test("a page that is not the next one is not learnt", () => {
+  const catalogue = createCatalogue();
+  learn(catalogue, `{"tools":[${tool("z")}]}`, "5");
+  expect(names(catalogue)).toEqual([]);
+  learn(catalogue, `{"tools":[${tool("a")}],"nextCursor":"2"}`, null);
+  learn(catalogue, `{"tools":[${tool("z")}]}`, "3");
+  expect(catalogue.isComplete).toBe(false);
+  learn(catalogue, `{"tools":[${tool("b")}]}`, "2");
+  learn(catalogue, `{"tools":[${tool("z")}]}`, "2");
+  expect(names(catalogue)).toEqual(["a", "b"]);
+});
+
+test("the first page begins the list anew", () => {
+  const catalogue = createCatalogue();
+  learn(catalogue, `{"tools":[${tool("a")}]}`, null);
+  learn(catalogue, `{"tools":[${tool("b")}]}`, null);
+  expect(names(catalogue)).toEqual(["b"]);
+});
+
+test("an answer from before a change is not remembered", () => {
+  const catalogue = createCatalogue();
+  const before = catalogue.listVersion;
+  catalogue.forget();
+  learn(catalogue, `{"tools":[${tool("old")}]}`, null, before);
+  expect(catalogue.isComplete).toBe(false);
+  expect(names(catalogue)).toEqual([]);
+});
+
+test("a change makes the whole list unknown", () => {
+  const catalogue = createCatalogue();
+  learn(catalogue, `{"tools":[${tool("a")}]}`, null);
+  const { version } = catalogue;
+  catalogue.forget();
+  expect(catalogue.version).toBeGreaterThan(version);
+  expect(catalogue.isComplete).toBe(false);
+  expect(names(catalogue)).toEqual([]);
+});
+
+test("a server without tools has none, and nobody is answered from that", () => {
+  const catalogue = createCatalogue();
+  catalogue.learnNone();
+  expect(catalogue).toMatchObject({ isComplete: true, isFresh: false, tools: [] });
+});
+
+test("an entry that is no tool is not among the tools", () => {
+  const catalogue = createCatalogue();
+  learn(catalogue, `{"tools":[{"name":7,"inputSchema":{}},${tool("a")},{"name":"b"}]}`, null);
+  expect(names(catalogue)).toEqual(["a"]);
+});
+
+test("a list without end is not kept without end", () => {
+  const catalogue = createCatalogue();
+  const many = Array.from({ length: MAX_TOOLS + 5 }, (_, index) => tool(`t${index}`));
+  learn(catalogue, `{"tools":[${many.join(",")}]}`, null);
+  expect(catalogue.tools).toHaveLength(MAX_TOOLS);
+});
+
+describe("a list of all pages is put into the first page's result, without its cursor", () => {
+  test.each([
+    ['{"tools":[@]}', '{"tools":[…]}'],
+    ['{"tools":[@],"nextCursor":"2"}', '{"tools":[…]}'],
+    ['{"nextCursor":"2","tools":[@]}', '{"tools":[…]}'],
+    ['{"a":1,"nextCursor":"2","tools":[@]}', '{"a":1,"tools":[…]}'],
+    ['{"a":1,"tools":[@],"nextCursor":"2"}', '{"a":1,"tools":[…]}'],
+    ['{"tools":[@],"nextCursor":"2","a":1}', '{"tools":[…],"a":1}'],
+    ['{"tools":[@],"a":1,"nextCursor":"2"}', '{"tools":[…],"a":1}'],
+    ['{ "tools" : [ @ ] , "nextCursor" : "2" , "a" : 1 }', '{ "tools" : […] , "a" : 1 }'],
+    ['{ "nextCursor" : "2" , "tools" : [ @ ] }', '{ "tools" : […] }'],
+    ['{"tools":[@] , "nextCursor":"2" }', '{"tools":[…]  }'],
+    ['{"tools":[@],"nextCursor":null}', '{"tools":[…]}'],
+    ['{"tools":[@],"nextC\\u0075rsor":"]}"}', '{"tools":[…]}'],
+    [
+      '{"x":{"nextCursor":"no"},"tools":[@],"_meta":{"nextCursor":1},"ttlMs":5}',
+      '{"x":{"nextCursor":"no"},"tools":[…],"_meta":{"nextCursor":1},"ttlMs":5}',
+    ],
+  ])("%s", (result, around) => {
+    const catalogue = createCatalogue();
+    learn(catalogue, result.replace("@", tool("a")), null);
+    expect(frame(catalogue)).toBe(around);
+    expect(() => JSON.parse(frame(catalogue).replace("…", ""))).not.toThrow();
+  });
+});
