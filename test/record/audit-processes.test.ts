@@ -19,7 +19,9 @@ test("two processes write to one file at once, and it verifies", async () => {
   const place = join(desk.folder, "place");
   const programs = [runProgram(program, { ...desk, place }), runProgram(program, { ...desk, place })];
   expect(await Promise.all(programs.map(({ ended }) => ended))).toEqual(["", ""]);
-  expect(desk.verify()).toMatchObject({ records: 40_004, chains: 2, lost: 0, findings: [], notes: [] });
+  expect(desk.verify()).toMatchObject({ chains: 2, lost: 0, findings: [], notes: [] });
+  // One may find the other in the middle of a line when it opens the file, and account for that in a record of its own.
+  expect(desk.records().filter(({ type }) => type === "event")).toHaveLength(40_000);
   // They did take turns.
   const turns = desk
     .lines()
