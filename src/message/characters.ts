@@ -31,32 +31,3 @@ export const OPEN_ARRAY = 0x5b;
 export const CLOSE_ARRAY = 0x5d;
 export const OPEN_OBJECT = 0x7b;
 export const CLOSE_OBJECT = 0x7d;
-
-/**
- * The first place at or after `at` where the plain run of a string ends, or `end`.
- * Four bytes are looked at in one step; worth its set-up on runs of more than a few dozen bytes.
- */
-export function endOfRun(bytes: Buffer, at: number, end: number): number {
-  while (((bytes.byteOffset + at) & 3) !== 0) {
-    if (at >= end || ENDS_RUN[bytes[at]] !== 0) return at;
-    at++;
-  }
-  if (at >= end) return at;
-  const words = new Int32Array(bytes.buffer, bytes.byteOffset + at, (end - at) >> 2);
-  const count = words.length;
-  let index = 0;
-  for (; index < count; index++) {
-    const word = words[index];
-    const quote = word ^ 0x22222222;
-    const backslash = word ^ 0x5c5c5c5c;
-    // The classic tests for "some byte is less than n" and "some byte is zero". Bytes of
-    // multi-byte characters have their high bit set and are masked out by the complement.
-    const below = (word - 0x20202020) & ~word;
-    const isQuote = (quote - 0x01010101) & ~quote;
-    const isBackslash = (backslash - 0x01010101) & ~backslash;
-    if (((below | isQuote | isBackslash) & 0x80808080) !== 0) break;
-  }
-  at += index << 2;
-  while (at < end && ENDS_RUN[bytes[at]] === 0) at++;
-  return at;
-}

@@ -1,4 +1,4 @@
-import type { Id } from "./id.ts";
+import { type Id, spell } from "./id.ts";
 
 /** What goes back to a peer whose request is refused. */
 export interface WireError {
@@ -30,7 +30,7 @@ const CLOSE = Buffer.from("}");
 function compose(id: Id | null, rest: string): Buffer {
   return Buffer.concat([
     Buffer.from('{"jsonrpc":"2.0","id":'),
-    Buffer.from(id === null ? "null" : id.spelled, "latin1"),
+    Buffer.from(id === null ? "null" : spell(id), "latin1"),
     Buffer.from(`,${rest}`),
   ]);
 }

@@ -2,12 +2,18 @@ import { MINUS, NINE, QUOTE, ZERO } from "./characters.ts";
 import { readText } from "./text.ts";
 
 /**
- * The id of a request or answer. `spelled` is the JSON text as it came, byte for byte (as latin1);
- * `key` is what peers look it up by: clients take `"7"` and `0x7` for 7, so those share a key.
+ * The id of a request or answer. `key` is what peers look it up by: clients take `"7"` and `0x7`
+ * for 7, so those share a key. `quoted` is the JSON text of a string as it came, byte for byte (as
+ * latin1); null for an integer, which can be spelled in one way only.
  */
 export interface Id {
   readonly key: number | string;
-  readonly spelled: string;
+  readonly quoted: string | null;
+}
+
+/** The JSON text of an id as it came, as latin1. */
+export function spell({ key, quoted }: Id): string {
+  return quoted ?? String(key);
 }
 
 /** Longer ids are refused: every open call keeps its id. */
@@ -20,7 +26,7 @@ export function readId(bytes: Buffer, start: number, end: number): Id | undefine
   if (first === QUOTE) {
     const text = readText(bytes, start + 1, end - 1);
     if (!text.isWellFormed()) return undefined;
-    return { key: keyOfText(text), spelled: bytes.toString("latin1", start, end) };
+    return { key: keyOfText(text), quoted: bytes.toString("latin1", start, end) };
   }
   const negative = first === MINUS;
   let at = negative ? start + 1 : start;
@@ -32,13 +38,12 @@ export function readId(bytes: Buffer, start: number, end: number): Id | undefine
     value = value * 10 + (digit - ZERO);
   }
   if (!Number.isSafeInteger(value) || (negative && value === 0)) return undefined;
-  const key = negative ? -value : value;
-  return { key, spelled: String(key) };
+  return { key: negative ? -value : value, quoted: null };
 }
 
 /** Whether an answer's id is the request's own: the same value, or the decimal text of the same integer. */
 export function isSameId(one: Id, other: Id): boolean {
-  if (one.spelled === other.spelled) return true;
+  if (one.quoted === other.quoted) return one.key === other.key;
   return plainForm(one) === plainForm(other);
 }
 
@@ -60,7 +65,6 @@ function keyOfText(text: string): number | string {
   return Number.isSafeInteger(number) ? number : text;
 }
 
-function plainForm(id: Id): string {
-  if (id.spelled.charCodeAt(0) !== QUOTE) return id.spelled;
-  return JSON.parse(Buffer.from(id.spelled, "latin1").toString("utf8"));
+function plainForm({ key, quoted }: Id): string {
+  return quoted === null ? String(key) : JSON.parse(Buffer.from(quoted, "latin1").toString("utf8"));
 }

@@ -4,8 +4,6 @@ import {
   CLOSE_OBJECT,
   COMMA,
   CR,
-  ENDS_RUN,
-  endOfRun,
   LF,
   OPEN_ARRAY,
   OPEN_OBJECT,
@@ -14,6 +12,7 @@ import {
   TAB,
 } from "./characters.ts";
 import type { Span } from "./envelope.ts";
+import { endOfString, viewWords } from "./strings.ts";
 import { readText } from "./text.ts";
 
 // Everything here reads bytes that the scanner has found valid, and relies on it.
@@ -22,7 +21,7 @@ import { readText } from "./text.ts";
 export function eachMember(bytes: Buffer, span: Span, visit: (key: string, value: Span, begins: number) => void): void {
   let at = skipSpace(bytes, span.start + 1);
   while (bytes[at] !== CLOSE_OBJECT) {
-    const keyEnd = endOfString(bytes, at);
+    const keyEnd = afterString(bytes, at);
     const key = readText(bytes, at + 1, keyEnd - 1);
     const start = skipSpace(bytes, skipSpace(bytes, keyEnd) + 1);
     const end = endOfValue(bytes, start);
@@ -63,7 +62,7 @@ export function readString(bytes: Buffer, span: Span | null): string | null {
 
 function endOfValue(bytes: Buffer, at: number): number {
   const first = bytes[at];
-  if (first === QUOTE) return endOfString(bytes, at);
+  if (first === QUOTE) return afterString(bytes, at);
   if (first !== OPEN_OBJECT && first !== OPEN_ARRAY) {
     while (at < bytes.length && !endsScalar(bytes[at])) at++;
     return at;
@@ -72,7 +71,7 @@ function endOfValue(bytes: Buffer, at: number): number {
   for (;;) {
     const byte = bytes[at];
     if (byte === QUOTE) {
-      at = endOfString(bytes, at);
+      at = afterString(bytes, at);
       continue;
     }
     at++;
@@ -81,19 +80,14 @@ function endOfValue(bytes: Buffer, at: number): number {
   }
 }
 
-function endOfString(bytes: Buffer, at: number): number {
-  at++;
-  for (;;) {
-    const long = at + 24;
-    while (ENDS_RUN[bytes[at]] === 0) {
-      if (++at === long) {
-        at = endOfRun(bytes, at, bytes.length);
-        break;
-      }
-    }
-    if (bytes[at] === BACKSLASH) at += 2;
-    else return at + 1;
+/** Behind the string that begins here. */
+function afterString(bytes: Buffer, at: number): number {
+  const long = ++at + 24;
+  for (let byte = bytes[at]; byte !== QUOTE; byte = bytes[at]) {
+    at += byte === BACKSLASH ? 2 : 1;
+    if (at >= long) return endOfString(bytes, viewWords(bytes), at, bytes.length) + 1;
   }
+  return at + 1;
 }
 
 function endsScalar(byte: number): boolean {

@@ -7,9 +7,7 @@ import {
   COMMA,
   CR,
   DOT,
-  endOfRun,
   ESCAPE,
-  HEX,
   LF,
   MINUS,
   NINE,
@@ -25,6 +23,7 @@ import { createKeySet, type KeySet } from "./key-set.ts";
 import { type Level, PARAMS, PROTOTYPE, ROOT, SLOT, slotOf, slotOfEscaped, SLOTS, VARIANT } from "./keys.ts";
 import type { Fault } from "./faults.ts";
 import type { Payload } from "./message.ts";
+import { endOfString, isHex, viewWords } from "./strings.ts";
 import { readText } from "./text.ts";
 
 /** What one pass over the bytes of a message finds. Filled anew by every call of `scan`. */
@@ -95,6 +94,8 @@ function walk(bytes: Buffer, at: number, end: number): Fault | null {
   const spans = result.spans;
   let starts = keyStart;
   let lengths = keyLength;
+  // Made when the first long string is met; most messages have none.
+  let words: Int32Array | null = null;
   let byte = 0;
   let depth = 0;
   let deepest = 0;
@@ -172,12 +173,13 @@ function walk(bytes: Buffer, at: number, end: number): Fault | null {
       keys++;
       if (depth === 1) outer = noteKey(ROOT, bytes, start, at, escaped);
       else if (depth === 2 && outer === SLOT.params) inner = noteKey(PARAMS, bytes, start, at, escaped);
-      at = skipSpace(bytes, at + 1);
-      if (bytes[at] !== COLON) return "not-json";
+      byte = bytes[++at];
+      if (byte <= SPACE) byte = bytes[(at = skipSpace(bytes, at))];
+      if (byte !== COLON) return "not-json";
       at++;
     }
-    at = skipSpace(bytes, at);
     byte = bytes[at];
+    if (byte <= SPACE) byte = bytes[(at = skipSpace(bytes, at))];
     if (at >= end) return "not-json";
     if (depth <= 2) {
       if (depth === 1 && outer >= 0) spans[2 * outer] = at;
@@ -186,17 +188,14 @@ function walk(bytes: Buffer, at: number, end: number): Fault | null {
     }
 
     if (byte === QUOTE) {
-      at++;
+      const long = at + 24;
+      byte = bytes[++at];
       for (;;) {
-        const long = at + 24;
-        byte = bytes[at];
-        while (byte !== QUOTE && byte !== BACKSLASH && byte >= SPACE) {
-          if (++at === long) at = endOfRun(bytes, at, end);
-          byte = bytes[at];
-        }
-        if (at >= end) return "not-json";
-        if (byte === QUOTE) {
-          at++;
+        while (byte !== QUOTE && byte !== BACKSLASH && byte >= SPACE && at < long) byte = bytes[++at];
+        if (byte === QUOTE) break;
+        if (at >= long) {
+          at = endOfString(bytes, (words ??= viewWords(bytes)), at, end);
+          if (at < 0) return "not-json";
           break;
         }
         if (byte !== BACKSLASH) return "not-json";
@@ -204,7 +203,10 @@ function walk(bytes: Buffer, at: number, end: number): Fault | null {
         if (kind === 1) at += 2;
         else if (kind === 2 && isHex(bytes, at + 2)) at += 6;
         else return "not-json";
+        byte = bytes[at];
       }
+      if (at >= end) return "not-json";
+      at++;
     } else if (byte === OPEN_OBJECT) {
       if (++depth > MAX_DEPTH) return "too-deep";
       if (depth > deepest) {
@@ -215,8 +217,8 @@ function walk(bytes: Buffer, at: number, end: number): Fault | null {
       container[depth] = OBJECT;
       firstKey[depth] = keys;
       if (depth === 2) inner = -1;
-      at = skipSpace(bytes, at + 1);
-      byte = bytes[at];
+      byte = bytes[++at];
+      if (byte <= SPACE) byte = bytes[(at = skipSpace(bytes, at))];
       if (byte !== CLOSE_OBJECT) {
         atKey = true;
         continue value;
@@ -233,8 +235,8 @@ function walk(bytes: Buffer, at: number, end: number): Fault | null {
       container[depth] = ARRAY;
       if (depth === 1) outer = -1;
       if (depth === 2) inner = -1;
-      at = skipSpace(bytes, at + 1);
-      byte = bytes[at];
+      byte = bytes[++at];
+      if (byte <= SPACE) byte = bytes[(at = skipSpace(bytes, at))];
       if (byte !== CLOSE_ARRAY) continue value;
       at++;
       depth--;
@@ -271,13 +273,13 @@ function walk(bytes: Buffer, at: number, end: number): Fault | null {
         else if (depth === 2 && inner >= 0) spans[2 * inner + 1] = at;
       }
       if (depth === 0) return isClean(bytes, at, end) ? null : "not-json";
-      at = skipSpace(bytes, at);
       byte = bytes[at];
+      if (byte <= SPACE) byte = bytes[(at = skipSpace(bytes, at))];
       if (at >= end) return "not-json";
       if (container[depth] === OBJECT) {
         if (byte === COMMA) {
-          at = skipSpace(bytes, at + 1);
-          byte = bytes[at];
+          byte = bytes[++at];
+          if (byte <= SPACE) byte = bytes[(at = skipSpace(bytes, at))];
           atKey = true;
           continue value;
         }
@@ -315,10 +317,6 @@ function isClean(bytes: Buffer, at: number, end: number): boolean {
     else if (byte !== SPACE && byte !== TAB && byte !== CR) return false;
   }
   return true;
-}
-
-function isHex(bytes: Buffer, at: number): boolean {
-  return (HEX[bytes[at]] & HEX[bytes[at + 1]] & HEX[bytes[at + 2]] & HEX[bytes[at + 3]]) === 1;
 }
 
 /** The length of `true`, `false` or `null` at this place, or 0. */

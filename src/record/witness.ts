@@ -1,5 +1,6 @@
 import type { Outcome } from "../action/outcome.ts";
 import type { Envelope } from "../message/envelope.ts";
+import { spell } from "../message/id.ts";
 import type { Gist } from "../message/gist.ts";
 import type { Direction } from "../message/message.ts";
 import type { Class } from "../message/methods.ts";
@@ -67,7 +68,7 @@ export function createWitness({ reporter, audit, auditAll, session, time, now }:
         kind: envelope.kind,
         method: call?.method.name ?? ("method" in envelope ? envelope.method.name : null),
         tool: call?.subject ?? null,
-        id: "id" in envelope ? (envelope.id?.spelled ?? null) : null,
+        id: "id" in envelope && envelope.id !== null ? spell(envelope.id) : null,
         bytes: end - start,
         class: level,
         verdict: verdict.do,
@@ -87,7 +88,7 @@ export function createWitness({ reporter, audit, auditAll, session, time, now }:
         kind: "opaque",
         method: null,
         tool: null,
-        id: id?.spelled ?? null,
+        id: id === null ? null : spell(id),
         bytes,
         class: "log",
         verdict: "deny",

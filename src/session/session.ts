@@ -12,13 +12,14 @@ import { guessKey, isSameId, readId, type Id } from "../message/id.ts";
 import { findMember, listElements, readString } from "../message/members.ts";
 import { type Direction, type Message, opposite } from "../message/message.ts";
 import { describeMethod } from "../message/methods.ts";
+import { createNameReader } from "../message/names.ts";
 import { isText } from "../message/text.ts";
 import { type Call, type CallTable, createCallTable } from "./calls.ts";
 import { type Catalogue, createCatalogue } from "./catalogue.ts";
 import { type Era, eraOf } from "./era.ts";
 import type { Exchange } from "./exchange.ts";
 import { readToolPage } from "./tool-page.ts";
-import type { Trouble, Turn } from "./turn.ts";
+import { beginTurn, type Turn, type TurnDraft } from "./turn.ts";
 
 /** What policy may see of a session. */
 export interface SessionView {
@@ -70,6 +71,7 @@ export function createSession(options: SessionOptions): Session {
   const id = randomBytes(8).toString("hex");
   const calls = { up: createCallTable(maxOpenCalls, now), down: createCallTable(maxOpenCalls, now) };
   const catalogues = { stateful: createCatalogue(now), stateless: createCatalogue(now) };
+  const names = createNameReader();
   let revision: string | null = null;
   let asked = 0;
 
@@ -83,37 +85,29 @@ export function createSession(options: SessionOptions): Session {
     },
     catalogue: (era) => catalogues[era],
     observe(message, exchange) {
+      const turn = beginTurn(session, message, exchange);
       const { envelope, direction } = message;
       switch (envelope.kind) {
         case "request":
-          return observeRequest(message, envelope, exchange);
+          observeRequest(turn, envelope);
+          break;
         case "notification":
-          return observeNotification(message, envelope, exchange);
+          observeNotification(turn, envelope);
+          break;
         case "result":
-        case "error": {
-          const call = envelope.id === null ? undefined : calls[opposite(direction)].find(envelope.id.key);
-          if (envelope.id === null) return turn(message, exchange, null, { remark: "error-without-id" });
-          if (call === undefined || call.parked) return turn(message, exchange, "stray-answer");
-          if (!isSameId(envelope.id, call.id)) {
-            return turn(message, exchange, "respelled-id", { answers: call });
-          }
-          return turn(
-            message,
-            exchange,
-            null,
-            direction === "down" ? learn(message, envelope, call) : { answers: call },
-          );
-        }
+        case "error":
+          observeAnswer(turn, envelope);
+          break;
         case "batch":
           // Streamable HTTP 2025-03-26 brought batches, 2025-06-18 took them away again.
-          return turn(message, exchange, revision === "2025-03-26" && isBatch(message) ? null : "batch");
-        case "opaque": {
-          const call = meant(message, envelope);
-          if (call !== undefined) return turn(message, exchange, "unreadable-answer", { answers: call });
-          const isIdTaken = envelope.id !== null && calls[direction].find(envelope.id.key) !== undefined;
-          return turn(message, exchange, null, { isIdTaken });
-        }
+          if (revision !== "2025-03-26" || !isBatch(message)) turn.trouble = "batch";
+          break;
+        case "opaque":
+          turn.answers = meant(message, envelope);
+          if (turn.answers !== undefined) turn.trouble = "unreadable-answer";
+          else turn.isIdTaken = envelope.id !== null && calls[direction].find(envelope.id.key) !== undefined;
       }
+      return turn;
     },
     ask(question) {
       const { method, params, timeoutMs } = question;
@@ -124,7 +118,7 @@ export function createSession(options: SessionOptions): Session {
           reject(new Error(`no answer to ${method} within ${timeoutMs} ms`));
         }, timeoutMs);
         timer.unref();
-        const call = ownCall({ key: spelled, spelled: JSON.stringify(spelled) }, question, (answer) => {
+        const call = ownCall({ key: spelled, quoted: JSON.stringify(spelled) }, question, (answer) => {
           clearTimeout(timer);
           if (answer === null) reject(new Error(`the answer to ${method} was too large, or could not be read`));
           else resolve(answer);
@@ -136,22 +130,31 @@ export function createSession(options: SessionOptions): Session {
   };
   return session;
 
-  function turn(
-    message: Message,
-    exchange: Exchange,
-    trouble: Trouble | null,
-    { answers, opens, refersTo, list = null, isIdTaken = false, remark = null }: Relations = ALONE,
-  ): Turn {
-    return { session, message, exchange, answers, opens, refersTo, list, isIdTaken, trouble, remark };
+  function observeRequest(turn: TurnDraft, envelope: RequestEnvelope): void {
+    const { direction } = turn.message;
+    const table = calls[direction];
+    if (table.find(envelope.id.key) !== undefined) {
+      turn.trouble = "duplicate-id";
+      turn.isIdTaken = true;
+    } else if (!maySend(envelope.method.sender, direction)) turn.trouble = "wrong-direction";
+    else if (table.size >= maxOpenCalls) turn.trouble = "too-many-calls";
+    else turn.opens = openCall(turn.message, envelope);
   }
 
-  function observeRequest(message: Message, envelope: RequestEnvelope, exchange: Exchange): Turn {
-    const { direction } = message;
-    const table = calls[direction];
-    if (table.find(envelope.id.key) !== undefined) return turn(message, exchange, "duplicate-id", TAKEN);
-    if (!maySend(envelope.method.sender, direction)) return turn(message, exchange, "wrong-direction");
-    if (table.size >= maxOpenCalls) return turn(message, exchange, "too-many-calls");
-    return turn(message, exchange, null, { opens: openCall(message, envelope) });
+  function observeAnswer(turn: TurnDraft, envelope: ResultEnvelope | ErrorEnvelope): void {
+    const { direction } = turn.message;
+    if (envelope.id === null) {
+      turn.remark = "error-without-id";
+      return;
+    }
+    const call = calls[opposite(direction)].find(envelope.id.key);
+    if (call === undefined || call.parked) {
+      turn.trouble = "stray-answer";
+      return;
+    }
+    turn.answers = call;
+    if (!isSameId(envelope.id, call.id)) turn.trouble = "respelled-id";
+    else if (direction === "down" && LEARNT_FROM.has(call.method.name)) learn(turn, envelope, call);
   }
 
   function openCall({ bytes }: Message, { id: callId, method, params, subject }: RequestEnvelope): Call {
@@ -160,7 +163,7 @@ export function createSession(options: SessionOptions): Session {
     return {
       id: callId,
       method,
-      subject: readString(bytes, subject),
+      subject: subject === null ? null : names.read(bytes, subject),
       cursor: isList && params !== null ? readCursor(bytes, params) : null,
       era,
       since: now(),
@@ -177,46 +180,46 @@ export function createSession(options: SessionOptions): Session {
     return { id: callId, method, subject: null, cursor, era, since: now(), listVersion, claim, parked: false };
   }
 
-  function observeNotification(message: Message, envelope: NotificationEnvelope, exchange: Exchange): Turn {
-    const { method, params } = envelope;
-    if (method.form === "request") return turn(message, exchange, "request-without-id");
-    if (!maySend(method.sender, message.direction)) return turn(message, exchange, "wrong-direction");
-    if (method.name === "notifications/cancelled" && params !== null) {
-      const given = findMember(message.bytes, params, "requestId");
-      const key = given === null ? undefined : readId(message.bytes, given.start, given.end)?.key;
-      const call = key === undefined ? undefined : calls[message.direction].find(key);
-      return turn(message, exchange, null, call === undefined ? { remark: "unknown-cancel" } : { refersTo: call });
-    }
-    if (method.name === "notifications/tools/list_changed") {
+  function observeNotification(turn: TurnDraft, { method, params }: NotificationEnvelope): void {
+    const { bytes, direction } = turn.message;
+    if (method.form === "request") turn.trouble = "request-without-id";
+    else if (!maySend(method.sender, direction)) turn.trouble = "wrong-direction";
+    else if (method.name === "notifications/cancelled") {
+      const given = params === null ? null : findMember(bytes, params, "requestId");
+      const key = given === null ? undefined : readId(bytes, given.start, given.end)?.key;
+      turn.refersTo = key === undefined ? undefined : calls[direction].find(key);
+      if (turn.refersTo === undefined) turn.remark = "unknown-cancel";
+    } else if (method.name === "notifications/tools/list_changed") {
       catalogues.stateful.forget();
       catalogues.stateless.forget();
     }
-    return turn(message, exchange, null);
   }
 
-  /** What an answer tells about the server, and what belongs to it: the call, and the tool list where those are looked into. */
-  function learn({ bytes }: Message, envelope: ResultEnvelope | ErrorEnvelope, call: Call): Relations {
-    const name = call.method.name;
-    if (name === "initialize" || name === "server/discover") {
-      return envelope.kind === "error" ? { answers: call } : greet(bytes, envelope.result, call);
+  /** What an answer tells about the server. */
+  function learn(turn: TurnDraft, envelope: ResultEnvelope | ErrorEnvelope, call: Call): void {
+    const { bytes } = turn.message;
+    if (call.method.name !== "tools/list") {
+      if (envelope.kind === "result") greet(turn, envelope.result, call);
+      return;
     }
-    if (name !== "tools/list" || !learnTools) return { answers: call };
+    if (!learnTools) return;
     const catalogue = catalogues[call.era];
     if (envelope.kind === "error") {
       // A server without tools may not know the method either.
       if (call.cursor === null && isNotFound(bytes, envelope.error)) catalogue.learnNone();
-      return { answers: call };
+      return;
     }
     const page = readToolPage(bytes, envelope.result);
-    if (page === undefined) return { answers: call, list: "unreadable" };
+    turn.list = page ?? "unreadable";
+    if (page === undefined) return;
     const before = catalogue.version;
     catalogue.learn(bytes, page, call.cursor, call.listVersion);
     if (catalogue.isComplete && catalogue.version !== before) onLearnt(catalogue);
-    return { answers: call, list: page };
   }
 
   /** What a server says about itself when it is first spoken to. */
-  function greet(bytes: Buffer, result: Span, call: Call): Relations {
+  function greet(turn: TurnDraft, result: Span, call: Call): void {
+    const { bytes } = turn.message;
     const isHandshake = call.method.name === "initialize";
     if (isHandshake) revision = readString(bytes, findMember(bytes, result, "protocolVersion"));
     const capabilities = findMember(bytes, result, "capabilities");
@@ -224,7 +227,7 @@ export function createSession(options: SessionOptions): Session {
       catalogues[isHandshake ? "stateful" : "stateless"].learnNone();
     }
     const instructions = readString(bytes, findMember(bytes, result, "instructions"));
-    return { answers: call, remark: instructions === null || instructions === "" ? null : "instructions" };
+    if (instructions !== null && instructions !== "") turn.remark = "instructions";
   }
 
   /** The call an unreadable message was meant to answer, as far as that can be told. */
@@ -237,18 +240,8 @@ export function createSession(options: SessionOptions): Session {
   }
 }
 
-/** What else belongs to a turn. */
-interface Relations {
-  readonly answers?: Call | undefined;
-  readonly opens?: Call | undefined;
-  readonly refersTo?: Call | undefined;
-  readonly list?: Turn["list"];
-  readonly isIdTaken?: boolean;
-  readonly remark?: Turn["remark"];
-}
-
-const ALONE: Relations = {};
-const TAKEN: Relations = { isIdTaken: true };
+/** Whose answers say something about the server. */
+const LEARNT_FROM = new Set(["initialize", "server/discover", "tools/list"]);
 
 /** A batch with more members is refused, and so is an empty one. */
 const MAX_BATCH = 100;

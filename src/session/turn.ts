@@ -25,6 +25,25 @@ export interface Turn {
   readonly remark: Remark | null;
 }
 
+/** A turn while the session is making it. All turns have the same shape: this is made for every message. */
+export type TurnDraft = { -readonly [Member in keyof Turn]: Turn[Member] };
+
+/** A turn of which nothing but the message is known yet. */
+export function beginTurn(session: SessionView, message: Message, exchange: Exchange): TurnDraft {
+  return {
+    session,
+    message,
+    exchange,
+    answers: undefined,
+    opens: undefined,
+    refersTo: undefined,
+    list: null,
+    isIdTaken: false,
+    trouble: null,
+    remark: null,
+  };
+}
+
 /** Why a message that passes is noted all the same. */
 export type Remark =
   /** An error that names no request. */

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { spell } from "../../src/message/id.ts";
 import { openMessage, whole } from "../../src/message/message.ts";
 
 /** What a message says it is, in a few words: its kind, and what goes with it. */
@@ -9,17 +10,17 @@ function read(text: string, breaks: "allow" | "refuse" = "refuse"): string {
     span === null ? "-" : bytes.toString("utf8", span.start, span.end);
   switch (envelope.kind) {
     case "request":
-      return `request ${envelope.id.spelled} ${envelope.method.name} ${at(envelope.params)} ${at(envelope.subject)}`;
+      return `request ${spell(envelope.id)} ${envelope.method.name} ${at(envelope.params)} ${at(envelope.subject)}`;
     case "notification":
       return `notification ${envelope.method.name} ${at(envelope.params)}`;
     case "result":
-      return `result ${envelope.id.spelled} ${at(envelope.result)}`;
+      return `result ${spell(envelope.id)} ${at(envelope.result)}`;
     case "error":
-      return `error ${envelope.id?.spelled ?? "-"} ${at(envelope.error)}`;
+      return `error ${envelope.id === null ? "-" : spell(envelope.id)} ${at(envelope.error)}`;
     case "batch":
       return "batch";
     case "opaque":
-      return `${envelope.fault} ${envelope.id?.spelled ?? "-"} ${envelope.like}`;
+      return `${envelope.fault} ${envelope.id === null ? "-" : spell(envelope.id)} ${envelope.like}`;
   }
 }
 

@@ -1,6 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { createGistReader, type Gist } from "../../src/message/gist.ts";
+import { type Id, spell } from "../../src/message/id.ts";
 import { jsonText, messageText } from "../fuzz/json-texts.ts";
 import { cut } from "../fuzz/mutate.ts";
 import { readJson } from "../fuzz/naive-json.ts";
@@ -29,8 +30,8 @@ test("what JSON.parse finds at the root is found, however the bytes are cut", ()
       const isObject = bytes.toString("latin1").trimStart().startsWith("{");
       expect(found.like).toBe(isAnswer ? "answer" : has("id") || !isObject ? "request" : "neither");
       const isProper = ids.length === 1 && /^(0|-?[1-9]\d{0,14}|"[^\\]*")$/.test(ids[0]);
-      if (isProper) expect(found.id?.spelled).toBe(ids[0]);
-      else if (found.id !== null) expect(ids).toEqual([found.id.spelled]);
+      if (isProper) expect(shown(found.id)).toBe(ids[0]);
+      else if (found.id !== null) expect(ids).toEqual([spell(found.id)]);
     }),
     { numRuns: 3000 },
   );
@@ -49,7 +50,7 @@ describe("whose a message was", () => {
     ['{"result":{},"id":-7}', "-7", "answer"],
   ])("%s", (text, id, like) => {
     const found = gist(text);
-    expect({ id: found.id?.spelled, like: found.like }).toEqual({ id, like });
+    expect({ id: shown(found.id), like: found.like }).toEqual({ id, like });
     expect(gist(...Array.from(text))).toEqual(found);
   });
 });
@@ -97,7 +98,7 @@ test("whatever the bytes are, reading them does not throw, and what is echoed as
       (parts, beginning) => {
         const { id } = gist(`${beginning}${parts.join("")}}`);
         if (id === null) return;
-        expect(["string", "number"]).toContain(typeof JSON.parse(Buffer.from(id.spelled, "latin1").toString("utf8")));
+        expect(["string", "number"]).toContain(typeof JSON.parse(Buffer.from(spell(id), "latin1").toString("utf8")));
       },
     ),
     { numRuns: 5000 },
@@ -110,5 +111,9 @@ test("a message of megabytes is followed without being kept", () => {
   const filling = Buffer.alloc(65_536, '[{\\"id\\":8,');
   for (let turn = 0; turn < 200; turn++) reader.push(filling);
   reader.push(Buffer.from('"},"method":"x","id":"last"}'));
-  expect(reader.end()).toMatchObject({ id: { key: "last", spelled: '"last"' }, like: "request" });
+  expect(reader.end()).toMatchObject({ id: { key: "last", quoted: '"last"' }, like: "request" });
 });
+
+function shown(id: Id | null): string | undefined {
+  return id === null ? undefined : spell(id);
+}

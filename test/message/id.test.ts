@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { guessKey, type Id, isSameId, MAX_ID_BYTES, readId } from "../../src/message/id.ts";
+import { guessKey, type Id, isSameId, MAX_ID_BYTES, readId, spell } from "../../src/message/id.ts";
 
 function id(text: string): Id | undefined {
   const bytes = Buffer.from(`  ${text}  `);
@@ -25,7 +25,8 @@ test.each([
   ['"\\u0061"', "a"],
   ['"__proto__"', "__proto__"],
 ])("%s is an id, and is echoed as it is spelled", (text, key) => {
-  expect(proper(text)).toEqual({ key, spelled: Buffer.from(text).toString("latin1") });
+  expect(proper(text)).toEqual({ key, quoted: text.startsWith('"') ? Buffer.from(text).toString("latin1") : null });
+  expect(spell(proper(text))).toBe(Buffer.from(text).toString("latin1"));
 });
 
 test.each([
@@ -44,7 +45,7 @@ test.each([
   ["Infinity", '"Infinity"', "Infinity"],
 ])("%s in quotes is found by what Number() makes of it", (_what, text, key) => {
   expect(proper(text).key === key || Object.is(proper(text).key, -0)).toBe(true);
-  expect(proper(text).spelled).toBe(text);
+  expect(spell(proper(text))).toBe(text);
 });
 
 test.each([
@@ -72,7 +73,8 @@ test("every safe integer is read as the number it is", () => {
   fc.assert(
     fc.property(fc.maxSafeInteger(), (number) => {
       const text = String(number);
-      expect(id(text)).toEqual({ key: number, spelled: text });
+      expect(id(text)).toEqual({ key: number, quoted: null });
+      expect(String(number)).toBe(text);
     }),
   );
 });

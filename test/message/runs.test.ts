@@ -1,44 +1,57 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { endOfRun } from "../../src/message/characters.ts";
+import { endOfString, viewWords } from "../../src/message/strings.ts";
 import { scan } from "../../src/message/scan.ts";
 
-/** The plain way to find where the run of a string ends. */
+/** The plain way to find the quote that ends a string; -1 where it has no end, or something in it is no JSON. */
 function plainEnd(bytes: Buffer, at: number, end: number): number {
-  while (at < end && bytes[at] >= 0x20 && bytes[at] !== 0x22 && bytes[at] !== 0x5c) at++;
-  return at;
+  while (at < end) {
+    const byte = bytes[at];
+    if (byte === 0x22) return at;
+    if (byte < 0x20) return -1;
+    if (byte === 0x5c) {
+      const next = String.fromCharCode(bytes[at + 1]);
+      if (next === "u" && /^[0-9a-fA-F]{4}$/.test(bytes.toString("latin1", at + 2, at + 6))) at += 6;
+      else if ('"\\/bfnrt'.includes(next)) at += 2;
+      else return -1;
+    } else at++;
+  }
+  return -1;
 }
 
-test("a run ends where a look at each byte says it does", () => {
+test("a string ends where a look at each byte says it does", () => {
   const bytes = fc.oneof(
     fc.uint8Array({ maxLength: 60 }),
     fc.uint8Array({ min: 0x1e, max: 0x24, maxLength: 60 }),
     fc.uint8Array({ min: 0x5a, max: 0x60, maxLength: 60 }),
     fc.uint8Array({ min: 0x7e, max: 0xa2, maxLength: 60 }),
+    fc
+      .array(fc.constantFrom("a", "é", "\\n", '\\"', "\\u00e9", "\\\\", "12345678"), { maxLength: 40 })
+      .map((pieces) => Uint8Array.from(Buffer.from(`${pieces.join("")}"`))),
   );
   fc.assert(
-    fc.property(bytes, fc.nat(7), fc.nat(60), fc.nat(60), (content, shift, from, to) => {
+    fc.property(bytes, fc.nat(7), fc.nat(60), fc.nat(60), (content, shift, from, cutOff) => {
       // Anywhere in memory: words begin at multiples of four.
       const buffer = Buffer.from(new Uint8Array(content.length + 8).buffer, shift, content.length);
       buffer.set(content);
-      const end = Math.min(to, buffer.length);
-      const at = Math.min(from, end);
-      expect(endOfRun(buffer, at, end)).toBe(plainEnd(buffer, at, end));
+      const end = Math.max(0, buffer.length - (cutOff > 40 ? cutOff - 40 : 0));
+      const at = Math.min(from > 30 ? 0 : from, end);
+      expect(endOfString(buffer, viewWords(buffer), at, end)).toBe(plainEnd(buffer, at, end));
     }),
     { numRuns: 10_000 },
   );
 });
 
-test.each([0x00, 0x09, 0x0a, 0x0d, 0x1f, 0x22, 0x5c])(
-  "byte %i ends a run at every distance from its beginning",
+test.each([0x00, 0x09, 0x0a, 0x0d, 0x1f, 0x22])(
+  "byte %i ends a string at every distance from its beginning",
   (stop) => {
     for (let shift = 0; shift < 4; shift++)
       for (let length = 0; length < 40; length++) {
         const buffer = Buffer.from(new Uint8Array(64).fill(0x61).buffer, shift, 60);
         buffer[length] = stop;
-        expect(endOfRun(buffer, 0, 60)).toBe(length);
+        expect(endOfString(buffer, viewWords(buffer), 0, 60)).toBe(stop === 0x22 ? length : -1);
         // A byte that stands at or behind the end is not looked at.
-        expect(endOfRun(buffer, 0, length)).toBe(length);
+        expect(endOfString(buffer, viewWords(buffer), 0, length)).toBe(-1);
       }
   },
 );

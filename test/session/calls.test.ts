@@ -6,7 +6,7 @@ function call(key: number | string, claim: Call["claim"] = null): Call {
   const method = describeMethod("ping");
   if (method === null) throw new Error("ping is a method");
   const rest = { subject: null, cursor: null, era: "stateful", since: 0, listVersion: 0, parked: false } as const;
-  return { id: { key, spelled: JSON.stringify(key) }, method, claim, ...rest };
+  return { id: { key, quoted: typeof key === "string" ? JSON.stringify(key) : null }, method, claim, ...rest };
 }
 
 /** A table and the hands of its clock. */
