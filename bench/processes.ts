@@ -1,0 +1,81 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { basename } from "node:path";
+import { ECHO } from "./variants.ts";
+
+/** A process and all below it, itself first. Empty where there is no /proc. */
+function family(root: number): number[] {
+  const children = new Map<number, number[]>();
+  for (const name of list("/proc")) {
+    if (!/^\d+$/.test(name)) continue;
+    const stat = read(`/proc/${name}/stat`);
+    // "pid (any text) state parent …": the text may hold spaces and parentheses.
+    const parent = Number(stat.slice(stat.lastIndexOf(")") + 2).split(" ")[1]);
+    children.set(parent, [...(children.get(parent) ?? []), Number(name)]);
+  }
+  const found = [root];
+  for (const pid of found) found.push(...(children.get(pid) ?? []));
+  return found;
+}
+
+/** All processes between the driver and the echo server: the family of `root` without the server itself. */
+export function between(root: number): number[] {
+  return family(root).filter((pid) => basename(commandLine(pid)[1] ?? "") !== ECHO);
+}
+
+/** Whether one of these is Fairlead's watchdog. */
+export function hasWatchdog(pids: readonly number[]): boolean {
+  return pids.some((pid) => commandLine(pid).includes("fairlead-watchdog"));
+}
+
+/** The memory that would be free without these processes, in bytes. */
+export function privateBytes(pids: readonly number[]): number {
+  let kilobytes = 0;
+  for (const pid of pids) {
+    for (const [, number] of read(`/proc/${pid}/smaps_rollup`).matchAll(/^Private_(?:Clean|Dirty): +(\d+)/gm)) {
+      kilobytes += Number(number);
+    }
+  }
+  return kilobytes * 1024;
+}
+
+/** The time these processes have spent on a processor, all threads, in nanoseconds. */
+export function processorTime(pids: readonly number[]): number {
+  let nanoseconds = 0;
+  for (const pid of pids) {
+    for (const task of list(`/proc/${pid}/task`)) {
+      nanoseconds += Number(read(`/proc/${pid}/task/${task}/schedstat`).split(" ")[0]);
+    }
+  }
+  return nanoseconds;
+}
+
+/** Ends all that we started and all that those started. */
+export function killFamily(): void {
+  for (const pid of family(process.pid).slice(1)) {
+    try {
+      process.kill(pid, "SIGKILL");
+    } catch {
+      // Gone meanwhile.
+    }
+  }
+}
+
+function commandLine(pid: number): string[] {
+  return read(`/proc/${pid}/cmdline`).split("\0");
+}
+
+function list(folder: string): string[] {
+  try {
+    return readdirSync(folder);
+  } catch {
+    return [];
+  }
+}
+
+function read(path: string): string {
+  try {
+    return readFileSync(path, "latin1");
+  } catch {
+    return ""; // gone meanwhile
+  }
+}

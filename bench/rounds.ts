@@ -1,0 +1,105 @@
+import { cpSync, openSync } from "node:fs";
+import { basename, dirname, join, resolve } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import { watchOthers } from "./machine.ts";
+import { createStage, type Measure } from "./measure.ts";
+import type { Options } from "./options.ts";
+import type { Samples } from "./result.ts";
+import { createRandom, median } from "./statistics.ts";
+import { composeCommands, type Variant } from "./variants.ts";
+
+/** Where things are. */
+export interface Folders {
+  readonly root: string;
+  /** The built command. */
+  readonly command: string;
+  /** For what is needed during the run. */
+  readonly folder: string;
+}
+
+/** Measures round by round through all measures: a busy minute then spoils a round of each, not all rounds of one. */
+export async function runRounds(measures: readonly Measure[], options: Options, folders: Folders): Promise<Found> {
+  const { root, command, folder } = folders;
+  const file = join(folder, "stderr");
+  const place = { stderr: { file, descriptor: openSync(file, "a+") } };
+  const commands = composeCommands({
+    root,
+    fairlead: keep(options.command ?? command, join(folder, "command")),
+    other: options.other === null ? null : keep(options.other, join(folder, "other")),
+    parsing: options.parsing,
+  });
+  const random = createRandom(options.seed);
+  const samples: Samples = {};
+  const shares: number[] = [];
+  const began = performance.now();
+
+  /** One round of one measure. The patient take another when it was disturbed, whatever it found. */
+  async function measureOnce(measure: Measure, variants: readonly Variant[]): Promise<Value[]> {
+    for (let attempt = 1; ; attempt++) {
+      if (options.patient) await quiet();
+      const values: Value[] = [];
+      const watch = watchOthers();
+      await measure.round(createStage(variants, commands, place, random), (quantity, variant, value) => {
+        values.push({ quantity, variant, value });
+      });
+      const others = watch() ?? 0;
+      if (!options.patient || others < MAX_DISTURBANCE || attempt === MAX_ATTEMPTS) {
+        shares.push(others);
+        return values;
+      }
+      say(`  others took ${Math.round(others * 100)} % of the cores: again`);
+    }
+  }
+
+  for (let round = 1; round <= options.rounds; round++) {
+    for (const measure of measures) {
+      const seconds = Math.round((performance.now() - began) / 1000);
+      say(`round ${round} of ${options.rounds}, ${seconds} s: ${measure.name}`);
+      const variants = options.other === null ? measure.variants : [...measure.variants, "other" as const];
+      const quantities = (samples[measure.name] ??= {});
+      for (const { quantity, variant, value } of await measureOnce(measure, variants)) {
+        ((quantities[quantity] ??= {})[variant] ??= []).push(value);
+      }
+    }
+  }
+  return { samples, others: median(shares) };
+}
+
+/** What the rounds found, and what share of the cores others took during most of them. */
+interface Found {
+  readonly samples: Samples;
+  readonly others: number;
+}
+
+/** One value of one round. */
+interface Value {
+  readonly quantity: string;
+  readonly variant: Variant;
+  readonly value: number;
+}
+
+/** A round during which others had a larger share of the cores was disturbed. */
+const MAX_DISTURBANCE = 0.08;
+const MAX_ATTEMPTS = 20;
+
+/** Waits until others leave the machine alone, but not for ever. */
+async function quiet(): Promise<void> {
+  for (let second = 0; second < MAX_WAIT_SECONDS; second++) {
+    const watch = watchOthers();
+    await delay(1000);
+    if ((watch() ?? 0) < MAX_DISTURBANCE) return;
+  }
+}
+
+const MAX_WAIT_SECONDS = 300;
+
+/** A copy of a build that stays as it is when somebody builds again during the run. */
+function keep(command: string, folder: string): string {
+  cpSync(dirname(resolve(command)), folder, { recursive: true });
+  return join(folder, basename(command));
+}
+
+/** Says on stderr how it goes; stdout is for the table. */
+export function say(text: string): void {
+  process.stderr.write(`${text}\n`);
+}

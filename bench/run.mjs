@@ -1,0 +1,39 @@
+// npm run bench: builds what is needed, bundles the harness and runs it. docs/benchmarks.md says how to read what it prints.
+//   node bench/run.mjs [options]         the measurements of real processes
+//   node bench/run.mjs micro [options]   the same work inside one process, many times over
+//   node bench/run.mjs cold [options]    and one message at a time with cold caches
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { build as buildProject, command, install, root } from "../scripts/setup.mjs";
+
+const args = process.argv.slice(2);
+const inside = ["micro", "cold"].find((name) => name === args[0]);
+const brings = args.some((arg) => arg === "--command" || arg.startsWith("--command=") || arg === "--help");
+install();
+if (inside === undefined && !brings) buildProject();
+
+const { build } = await import("esbuild");
+const folder = mkdtempSync(join(tmpdir(), "fairlead-bench-"));
+process.on("exit", () => rmSync(folder, { recursive: true, force: true }));
+// Bundled as the command is: modules loaded one by one are slower to start and slower to run.
+const outfile = join(folder, `${inside ?? "main"}.cjs`);
+await build({
+  entryPoints: [join(root, "bench", `${inside ?? "main"}.ts`)],
+  outfile,
+  bundle: true,
+  platform: "node",
+  target: "node20.11",
+  format: "cjs",
+  logLevel: "warning",
+});
+const { main } = await import(pathToFileURL(outfile).href);
+try {
+  process.exitCode = await main({ args: inside === undefined ? args : args.slice(1), root, command, folder });
+} catch (error) {
+  process.stderr.write(`${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`);
+  process.exitCode = 1;
+}
+// Nothing that was started stays behind, whatever went wrong.
+process.exit();
