@@ -19,7 +19,6 @@ export function createPath(isFiltering: boolean) {
     reporter: { report: fail, end: () => {} },
     audit: null,
     auditAll: false,
-    session: session.id,
     time: Date.now,
     now,
   });

@@ -9,7 +9,13 @@ export type ProxyErrorCode =
   | "FILE_NOT_WRITABLE"
   | "FILE_NOT_READABLE"
   | "TOOL_LIST_FAILED"
-  | "NO_AUDIT_KEY";
+  | "NO_AUDIT_KEY"
+  | "LOGIN_FAILED"
+  | "BAD_TOKENS"
+  | "BAD_CERTIFICATE"
+  | "CANNOT_LISTEN"
+  | "BAD_UPSTREAM"
+  | "CONNECTION_FAILED";
 
 /** A fault of ours, or of what we were asked to do. The first line says what, the second what to do about it. */
 export class ProxyError extends Error {
@@ -22,5 +28,18 @@ export class ProxyError extends Error {
     this.name = "ProxyError";
     this.code = code;
     this.remedy = remedy;
+  }
+}
+
+/** Why a server could not be reached. `message` is safe to show; the details are for the log. */
+export class ConnectionError extends Error {
+  readonly code: "TIMEOUT" | "REFUSED" | "INVALID_RESPONSE";
+  readonly internalDetails: string;
+
+  constructor(code: ConnectionError["code"], message: string, internalDetails: string) {
+    super(message);
+    this.name = "ConnectionError";
+    this.code = code;
+    this.internalDetails = internalDetails;
   }
 }

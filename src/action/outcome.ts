@@ -1,7 +1,13 @@
+import type { Turn } from "../session/turn.ts";
+
 /** What does happen to a message: what goes on, and what goes back to its sender. */
 export interface Outcome {
   readonly onward: "untouched" | "nothing" | Buffer;
   readonly back: Buffer | null;
+  /** What the message was in its conversation, for links that have more than one way to send it. More than one in a batch. */
+  readonly turns?: readonly Turn[];
+  /** Who refused it, for links that say so in their own manner. */
+  readonly rule?: string | null;
 }
 
 /** It goes on as it came. */

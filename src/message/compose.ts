@@ -13,6 +13,11 @@ export function composeError(id: Id | null, error: WireError): Buffer {
   return compose(id, `"error":${JSON.stringify(body)}}`);
 }
 
+/** The same with an error that a peer wrote: JSON text, as latin1. */
+export function composeErrorText(id: Id, error: string): Buffer {
+  return Buffer.from(`{"jsonrpc":"2.0","id":${spell(id)},"error":${error}}`, "latin1");
+}
+
 /** An answer that carries a result, given as JSON text. */
 export function composeResult(id: Id, result: Buffer): Buffer {
   return Buffer.concat([compose(id, '"result":'), result, CLOSE]);

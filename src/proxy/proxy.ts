@@ -106,7 +106,6 @@ export async function createProxy(options: ProxyOptions): Promise<Proxy> {
     reporter,
     audit: options.audit ?? null,
     auditAll: options.auditAll ?? false,
-    session: session.id,
     time: Date.now,
     now,
   });

@@ -13,7 +13,7 @@ import type { Reporter } from "./report.ts";
 export interface Witness {
   saw(turn: Turn, decision: Decision, outcome: Outcome): void;
   /** A message that was too large to keep. */
-  lost(direction: Direction, gist: Gist, bytes: number): void;
+  lost(session: string, direction: Direction, gist: Gist, bytes: number): void;
   /** Something that is wrong, but with no single message. */
   trouble(kind: string, text: string): void;
   /** How many messages passed, and how many of the others met which end by which rule. */
@@ -27,7 +27,6 @@ export interface WitnessOptions {
   readonly audit: ((event: AuditEvent) => void) | null;
   /** Whether the messages that simply pass are audited too. */
   readonly auditAll: boolean;
-  readonly session: string;
   /** The time on a wall. */
   readonly time: () => number;
   /** Milliseconds on the clock the session uses. */
@@ -35,7 +34,7 @@ export interface WitnessOptions {
 }
 
 /** Makes a witness. */
-export function createWitness({ reporter, audit, auditAll, session, time, now }: WitnessOptions): Witness {
+export function createWitness({ reporter, audit, auditAll, time, now }: WitnessOptions): Witness {
   let passed = 0;
   const others = new Map<string, number>();
 
@@ -63,7 +62,7 @@ export function createWitness({ reporter, audit, auditAll, session, time, now }:
       const call = turn.answers ?? turn.opens;
       audit({
         time: time(),
-        session,
+        session: turn.session.id,
         direction,
         kind: envelope.kind,
         method: call?.method.name ?? ("method" in envelope ? envelope.method.name : null),
@@ -78,7 +77,7 @@ export function createWitness({ reporter, audit, auditAll, session, time, now }:
         sent: typeof outcome.onward === "string" ? null : outcome.onward.length,
       });
     },
-    lost(direction, { id }, bytes) {
+    lost(session, direction, { id }, bytes) {
       count("deny strict:too-large");
       reporter.report("strict:too-large", `dropped a message of ${bytes} bytes from the ${sender(direction)}`);
       audit?.({

@@ -31,13 +31,13 @@ const NESTED: Outcome = {
 function join(message: Message, members: readonly Span[], outcomes: readonly Outcome[]): Outcome {
   const backs = outcomes.flatMap(({ back }) => (back === null ? [] : [back.toString("latin1")]));
   const back = backs.length === 0 ? null : Buffer.from(`[${backs.join(",")}]`, "latin1");
-  if (outcomes.every((outcome) => outcome.onward === "untouched"))
-    return back === null ? UNTOUCHED : { ...UNTOUCHED, back };
-  if (outcomes.every((outcome) => outcome.onward === "nothing")) return back === null ? NOTHING : { ...NOTHING, back };
+  const turns = outcomes.flatMap((outcome) => outcome.turns ?? []);
+  if (outcomes.every((outcome) => outcome.onward === "untouched")) return { ...UNTOUCHED, back, turns };
+  if (outcomes.every((outcome) => outcome.onward === "nothing")) return { ...NOTHING, back, turns };
   const changed = outcomes.flatMap(({ onward }, index): Edit[] =>
     typeof onward === "string" ? [] : [{ span: members[index], by: onward }],
   );
   const cut = cutElements(members, (index) => outcomes[index].onward === "nothing");
   const edits = [...changed, ...cut].sort((one, other) => one.span.start - other.span.start);
-  return { onward: splice(message, edits), back };
+  return { onward: splice(message, edits), back, turns };
 }

@@ -10,6 +10,8 @@ export interface Outlet {
   forward(bytes: Buffer, start: number, end: number): void;
   /** A message of ours: its bytes and the newline after it. Leaves at once, after all that came before it. */
   writeLine(payload: Buffer): void;
+  /** Bytes of ours. They leave at once, after all that came before them. */
+  write(bytes: Buffer): void;
   flush(): void;
   /** Calls back once, when there is room again or nothing more can be written. */
   whenReady(resume: () => void): void;
@@ -85,6 +87,10 @@ export function createOutlet(stream: Writable, onBroken: (error: Error) => void)
       payload.copy(line);
       line[payload.length] = 0x0a;
       write(line);
+    },
+    write(bytes) {
+      flush();
+      write(bytes);
     },
     flush,
     whenReady(resume) {

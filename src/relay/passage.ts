@@ -9,6 +9,7 @@ import { judge, type Policy } from "../policy/judge.ts";
 import { UNKNOWN_LIST } from "../policy/tools.ts";
 import type { Decision } from "../policy/verdict.ts";
 import type { Witness } from "../record/witness.ts";
+import type { Call } from "../session/calls.ts";
 import type { Exchange } from "../session/exchange.ts";
 import type { Session } from "../session/session.ts";
 import type { Turn } from "../session/turn.ts";
@@ -21,6 +22,8 @@ export interface Passage {
   pass(payload: Payload, direction: Direction, exchange: Exchange): Outcome | Promise<Outcome>;
   /** What becomes of one that was too large to keep: whoever waits is told. */
   lose(gist: Gist, bytes: number, direction: Direction): Outcome;
+  /** The answer for one who waits in vain; null where it is not waited for any more, or where it was our own. */
+  giveUpOn(call: Call, direction: Direction, error: WireError): Buffer | null;
   /** The answers for all who still wait in one direction, when nobody will answer them any more. */
   giveUp(direction: Direction, error: WireError): Buffer[];
 }
@@ -111,7 +114,7 @@ export function createPassage({ session, policy, learner, witness, maxParkedByte
       if (refersTo.parked) session.calls[direction].close(refersTo);
       else if (outcome.onward !== "nothing") session.calls[direction].cancel(refersTo);
     }
-    return outcome;
+    return turn.exchange.routed ? { ...outcome, turns: [turn], rule: decision.rule } : outcome;
   }
 
   /** Lets a message wait beside the road until the tools are known. Its id is taken meanwhile. */
@@ -137,25 +140,31 @@ export function createPassage({ session, policy, learner, witness, maxParkedByte
     call.parked = false;
     try {
       const outcome = settle(waiting, judge(policy, waiting));
-      return outcome === UNTOUCHED ? { onward: kept.bytes, back: null } : outcome;
+      return outcome.onward === UNTOUCHED.onward ? { ...outcome, onward: kept.bytes } : outcome;
     } catch (error) {
       return fail(kept, message.direction, error);
     }
+  }
+
+  function giveUpOn(call: Call, direction: Direction, error: WireError): Buffer | null {
+    const table = session.calls[direction];
+    if (table.find(call.id.key) !== call) return null;
+    table.close(call);
+    if (call.claim === null) return composeError(call.id, error);
+    call.claim(null);
+    return null;
   }
 
   return {
     pass,
     lose(gist, bytes, direction) {
       const { code, text } = FAULTS["too-large"];
-      witness.lost(direction, gist, bytes);
+      witness.lost(session.id, direction, gist, bytes);
       return tell(gist, direction, { code, message: text }, { code: -32000, message: "Response too large" });
     },
+    giveUpOn,
     giveUp(direction, error) {
-      const table = session.calls[direction];
-      return table.waiting().flatMap((call) => {
-        table.close(call);
-        return call.claim === null ? [composeError(call.id, error)] : [];
-      });
+      return session.calls[direction].waiting().flatMap((call) => giveUpOn(call, direction, error) ?? []);
     },
   };
 }

@@ -32,6 +32,10 @@ export interface CallTable {
   /** Marks a call as given up. It is forgotten a while later; until then a late answer passes. */
   cancel(call: Call): void;
   isCancelled(call: Call): boolean;
+  /** Marks a call whose stream broke off and may be taken up again. It is remembered as long as there is room. */
+  suspend(call: Call): void;
+  /** A call that was answered a while ago, where such are remembered: its answer may be brought again. */
+  recall(key: number | string): Call | undefined;
   /** All that are still wanted. */
   waiting(): Call[];
 }
@@ -39,14 +43,28 @@ export interface CallTable {
 /** How long after its cancellation a call is remembered. */
 export const CANCELLED_FOR_MS = 60_000;
 
-/** Makes a table for at most `maxOpenCalls`. Our own requests are few and always find room. */
-export function createCallTable(maxOpenCalls: number, now: () => number): CallTable {
+/**
+ * Makes a table for at most `maxOpenCalls`. Our own requests are few and always find room. The last
+ * `remembered` calls that were closed can be recalled.
+ */
+export function createCallTable(maxOpenCalls: number, now: () => number, remembered = 0): CallTable {
   const calls = new Map<number | string, Call>();
   const cancelled = new Map<Call, number>(); // with the time, oldest first
+  const suspended = new Set<Call>();
+  const closed = new Map<number | string, Call>(); // oldest first
 
   function close(call: Call): void {
     if (calls.get(call.id.key) === call) calls.delete(call.id.key);
     if (cancelled.size > 0) cancelled.delete(call);
+    if (suspended.size > 0) suspended.delete(call);
+    if (remembered > 0) remember(call);
+  }
+
+  function remember(call: Call): void {
+    closed.delete(call.id.key);
+    closed.set(call.id.key, call);
+    if (closed.size <= remembered) return;
+    for (const key of closed.keys()) return void closed.delete(key);
   }
 
   /** Forgets the calls whose time after cancellation is over, and one more when the table is full. */
@@ -64,6 +82,10 @@ export function createCallTable(maxOpenCalls: number, now: () => number): CallTa
     },
     find(key) {
       if (cancelled.size > 0) sweep();
+      if (suspended.size > 0 && calls.size >= maxOpenCalls) for (const call of suspended) {
+        close(call);
+        break;
+      }
       return calls.get(key);
     },
     open(call) {
@@ -76,6 +98,8 @@ export function createCallTable(maxOpenCalls: number, now: () => number): CallTa
       if (!cancelled.has(call)) cancelled.set(call, now());
     },
     isCancelled: (call) => cancelled.has(call),
+    suspend: (call) => void suspended.add(call),
+    recall: (key) => closed.get(key),
     waiting: () => [...calls.values()].filter((call) => !cancelled.has(call)),
   };
 }

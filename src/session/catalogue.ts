@@ -38,8 +38,8 @@ export interface CatalogueKeeper extends Catalogue {
 /** More tools than this are not kept: a list without end is no list. */
 export const MAX_TOOLS = 10_000;
 
-/** Makes an empty catalogue. */
-export function createCatalogue(now: () => number = () => performance.now()): CatalogueKeeper {
+/** Makes an empty catalogue. One that is for life does not grow old, and does not hear that the list changed. */
+export function createCatalogue(now: () => number = () => performance.now(), isForLife = false): CatalogueKeeper {
   let version = 0;
   let listVersion = 0;
   let tools: Tool[] = [];
@@ -58,7 +58,7 @@ export function createCatalogue(now: () => number = () => performance.now()): Ca
       return next === null;
     },
     get isFresh() {
-      return next === null && now() < freshUntil;
+      return next === null && (isForLife || now() < freshUntil);
     },
     get next() {
       return next;
@@ -72,6 +72,7 @@ export function createCatalogue(now: () => number = () => performance.now()): Ca
     learn(bytes, page, cursor, asked) {
       // An answer from before a change may say what no longer holds. It is shown, but not remembered.
       if (asked !== listVersion || cursor === undefined) return;
+      if (isForLife && next === null) return;
       if (cursor === null) {
         tools = [];
         frame = frameOf(bytes, page);
@@ -90,6 +91,7 @@ export function createCatalogue(now: () => number = () => performance.now()): Ca
       next = null;
     },
     forget() {
+      if (isForLife && next === null) return;
       version++;
       listVersion++;
       tools = [];

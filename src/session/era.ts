@@ -7,6 +7,9 @@ export type Era = "stateful" | "stateless";
 /** The key in `_meta` by which a request of 2026-07-28 and later says its revision. */
 export const VERSION_KEY = "io.modelcontextprotocol/protocolVersion";
 
+/** The first revision of the stateless era. Later ones sort behind it. */
+export const FIRST_STATELESS = "2026-07-28";
+
 /** The era a request belongs to. One connection may carry both. */
 export function eraOf(bytes: Buffer, params: Span | null): Era {
   const meta = params === null ? null : findMember(bytes, params, "_meta");

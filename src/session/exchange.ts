@@ -1,8 +1,21 @@
-/** What a link knows about the message it brings: how it is framed, and in time who sent it. */
+/** What a link knows about the message it brings: how it is framed, and what its headers say about it. */
 export interface Exchange {
   /** Whether line breaks may stand between the tokens of a message. On a line they may not. */
   readonly breaks: "allow" | "refuse";
+  /** Whether the link has more than one way to send things, and must know what a message belongs to. */
+  readonly routed: boolean;
+  /** What the headers of an HTTP request say about the message in its body; null where there are none. */
+  readonly mirrored: Mirrored | null;
+  /** Whether this may bring again what was brought before: a stream that is taken up where it broke off. */
+  readonly resumed: boolean;
+}
+
+/** The headers that say what the body says: required since 2026-07-28. Null where one is missing. */
+export interface Mirrored {
+  readonly version: string | null;
+  readonly method: string | null;
+  readonly name: string | null;
 }
 
 /** Messages one to a line. */
-export const LINES: Exchange = { breaks: "refuse" };
+export const LINES: Exchange = { breaks: "refuse", routed: false, mirrored: null, resumed: false };

@@ -15,9 +15,10 @@ import { describeMethod } from "../message/methods.ts";
 import { createNameReader } from "../message/names.ts";
 import { isText } from "../message/text.ts";
 import { type Call, type CallTable, createCallTable } from "./calls.ts";
-import { type Catalogue, createCatalogue } from "./catalogue.ts";
+import { type Catalogue, type CatalogueKeeper, createCatalogue } from "./catalogue.ts";
 import { type Era, eraOf } from "./era.ts";
 import type { Exchange } from "./exchange.ts";
+import { agrees } from "./mirrored.ts";
 import { readToolPage } from "./tool-page.ts";
 import { beginTurn, type Turn, type TurnDraft } from "./turn.ts";
 
@@ -54,7 +55,13 @@ export interface Question {
 
 /** How a session is made. */
 export interface SessionOptions {
+  /** How the session is called in the log; a random name unless said otherwise. */
+  readonly id?: string;
   readonly maxOpenCalls: number;
+  /** How many answered calls are remembered, where answers may be brought again. */
+  readonly remembered?: number;
+  /** What is known of the server's tools, where that is shared between sessions. */
+  readonly catalogues?: Readonly<Record<Era, CatalogueKeeper>>;
   /** Whether tool lists are looked into as they pass. */
   readonly learnTools: boolean;
   /** Told when the whole tool list has been learnt, or learnt anew. */
@@ -67,11 +74,10 @@ export interface SessionOptions {
 
 /** Begins a conversation. */
 export function createSession(options: SessionOptions): Session {
-  const { maxOpenCalls, learnTools, onLearnt = () => {}, say, now } = options;
-  const id = randomBytes(8).toString("hex");
-  const calls = { up: createCallTable(maxOpenCalls, now), down: createCallTable(maxOpenCalls, now) };
-  const catalogues = { stateful: createCatalogue(now), stateless: createCatalogue(now) };
-  const names = createNameReader();
+  const { maxOpenCalls, remembered, learnTools, onLearnt = () => {}, say, now } = options;
+  const id = options.id ?? randomBytes(8).toString("hex");
+  const calls = { up: createCallTable(maxOpenCalls, now, remembered), down: createCallTable(maxOpenCalls, now) };
+  const catalogues = options.catalogues ?? { stateful: createCatalogue(now), stateless: createCatalogue(now) };
   let revision: string | null = null;
   let asked = 0;
 
@@ -138,7 +144,8 @@ export function createSession(options: SessionOptions): Session {
       turn.isIdTaken = true;
     } else if (!maySend(envelope.method.sender, direction)) turn.trouble = "wrong-direction";
     else if (table.size >= maxOpenCalls) turn.trouble = "too-many-calls";
-    else turn.opens = openCall(turn.message, envelope);
+    else if (disagrees(turn, envelope)) turn.trouble = "header-mismatch";
+    else turn.opens = openCall(turn, envelope);
   }
 
   function observeAnswer(turn: TurnDraft, envelope: ResultEnvelope | ErrorEnvelope): void {
@@ -147,7 +154,8 @@ export function createSession(options: SessionOptions): Session {
       turn.remark = "error-without-id";
       return;
     }
-    const call = calls[opposite(direction)].find(envelope.id.key);
+    const table = calls[opposite(direction)];
+    const call = table.find(envelope.id.key) ?? (turn.exchange.resumed ? table.recall(envelope.id.key) : undefined);
     if (call === undefined || call.parked) {
       turn.trouble = "stray-answer";
       return;
@@ -157,9 +165,11 @@ export function createSession(options: SessionOptions): Session {
     else if (direction === "down" && LEARNT_FROM.has(call.method.name)) learn(turn, envelope, call);
   }
 
-  function openCall({ bytes }: Message, { id: callId, method, params, subject }: RequestEnvelope): Call {
+  function openCall(turn: TurnDraft, { id: callId, method, params, subject }: RequestEnvelope): Call {
+    const { bytes } = turn.message;
     const isList = learnTools && method.name === "tools/list";
-    const era = isList || (learnTools && method.name === "tools/call") ? eraOf(bytes, params) : "stateful";
+    const needsEra = turn.exchange.routed || isList || (learnTools && method.name === "tools/call");
+    const era = needsEra ? eraOf(bytes, params) : "stateful";
     return {
       id: callId,
       method,
@@ -180,10 +190,12 @@ export function createSession(options: SessionOptions): Session {
     return { id: callId, method, subject: null, cursor, era, since: now(), listVersion, claim, parked: false };
   }
 
-  function observeNotification(turn: TurnDraft, { method, params }: NotificationEnvelope): void {
+  function observeNotification(turn: TurnDraft, envelope: NotificationEnvelope): void {
+    const { method, params } = envelope;
     const { bytes, direction } = turn.message;
     if (method.form === "request") turn.trouble = "request-without-id";
     else if (!maySend(method.sender, direction)) turn.trouble = "wrong-direction";
+    else if (disagrees(turn, envelope)) turn.trouble = "header-mismatch";
     else if (method.name === "notifications/cancelled") {
       const given = params === null ? null : findMember(bytes, params, "requestId");
       const key = given === null ? undefined : readId(bytes, given.start, given.end)?.key;
@@ -239,6 +251,13 @@ export function createSession(options: SessionOptions): Session {
     return call === undefined || call.parked ? undefined : call;
   }
 }
+
+function disagrees({ message, exchange }: TurnDraft, envelope: RequestEnvelope | NotificationEnvelope): boolean {
+  return exchange.mirrored !== null && !agrees(message, envelope, exchange.mirrored);
+}
+
+// One for all sessions: the names of tools are not many.
+const names = createNameReader();
 
 /** Whose answers say something about the server. */
 const LEARNT_FROM = new Set(["initialize", "server/discover", "tools/list"]);

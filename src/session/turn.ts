@@ -69,5 +69,7 @@ export type Trouble =
   | "respelled-id"
   /** An answer that cannot be read, to a call that waits. */
   | "unreadable-answer"
+  /** A request whose HTTP headers say something else than its body. */
+  | "header-mismatch"
   /** A batch, where the revision spoken has none. */
   | "batch";

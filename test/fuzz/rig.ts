@@ -103,7 +103,6 @@ export function createRig(direction: Direction, revision: string | null, plant: 
     reporter: { report: (kind, text) => complain(kind, text), end: () => {} },
     audit: null,
     auditAll: false,
-    session: session.id,
     time: now,
     now,
   });

@@ -177,7 +177,7 @@ function twoPassages() {
   const session = createSession({ maxOpenCalls: 10, learnTools: false, say: () => {}, now });
   const learner = createLearner({ session, timeoutMs: 10 });
   const reporter = { report: () => {}, end: () => {} };
-  const witness = createWitness({ reporter, audit: null, auditAll: false, session: session.id, time: now, now });
+  const witness = createWitness({ reporter, audit: null, auditAll: false, time: now, now });
   const make = (seen: Witness) => createPassage({ session, policy: OPEN, learner, witness: seen, maxParkedBytes: 10 });
   return { sound: make(witness), failing: make({ ...witness, saw }) };
 }

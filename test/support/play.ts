@@ -53,7 +53,6 @@ export function stage(
     reporter: { report: (kind) => troubles.push(kind), end: () => {} },
     audit: (event) => events.push(event),
     auditAll: true,
-    session: session.id,
     time: () => 0,
     now,
   });

@@ -1,0 +1,20 @@
+import type { WireError } from "../message/compose.ts";
+
+/** What those hear who wait when nobody will answer any more. */
+export const CLOSED: WireError = { code: -32000, message: "Connection closed" };
+
+/** What those hear whose server answers with something that is no answer. */
+export const INVALID: WireError = { code: -32000, message: "Invalid response" };
+
+/** What those hear whose server answers with nothing but a status. */
+export function refusedWith(status: number): WireError {
+  return { code: -32000, message: `The server answered with status ${status}` };
+}
+
+/** The HTTP status for a refusal of ours. Policy speaks inside the protocol; what is malformed is HTTP's business too. */
+export function statusOf(rule: string | null | undefined): number {
+  if (rule === null || rule === undefined) return 200;
+  if (rule === "session:too-many-calls") return 503;
+  if (rule === "strict:variant-method" || rule === "session:wrong-direction") return 404;
+  return rule.startsWith("strict:") || rule.startsWith("session:") ? 400 : 200;
+}

@@ -1,0 +1,109 @@
+import { flatten } from "../message/flatten.ts";
+import { createGistReader, type GistReader } from "../message/gist.ts";
+import { whole } from "../message/message.ts";
+import type { Call } from "../session/calls.ts";
+import type { Exchange } from "../session/exchange.ts";
+import { INVALID, refusedWith } from "./answers.ts";
+import type { Seat } from "./seats.ts";
+
+/** What goes back to a client in place of a server's body. */
+export interface JudgedBody {
+  readonly status: number;
+  readonly body: Buffer;
+  /** Whether it is the server's own, byte for byte. */
+  readonly isUntouched: boolean;
+}
+
+/** Collects a body, as far as it is not too large. */
+export interface BodyCollector {
+  push(chunk: Buffer): void;
+  /** The whole body; null where it was too large, with what could be told of it. */
+  end(): { readonly body: Buffer } | { readonly body: null; readonly gist: GistReader; readonly bytes: number };
+}
+
+/** Makes a collector for at most `maxBytes`. */
+export function createBodyCollector(maxBytes: number): BodyCollector {
+  let pieces: Buffer[] = [];
+  let size = 0;
+  let gist: GistReader | null = null;
+  return {
+    push(chunk) {
+      size += chunk.length;
+      if (gist === null && size > maxBytes) {
+        gist = createGistReader();
+        for (const piece of pieces) gist.push(piece);
+        pieces = [];
+      }
+      if (gist === null) pieces.push(chunk);
+      else gist.push(chunk);
+    },
+    end() {
+      if (gist !== null) return { body: null, gist, bytes: size };
+      return { body: pieces.length === 1 ? pieces[0] : Buffer.concat(pieces) };
+    },
+  };
+}
+
+/** What a body belongs to. */
+export interface BodyOptions {
+  readonly seat: Seat;
+  readonly exchange: Exchange;
+  /** The calls it should answer. */
+  readonly calls: readonly Call[];
+  readonly status: number;
+  /** Whether it says itself that it is JSON. */
+  readonly isJson: boolean;
+}
+
+/** Judges the body of a response. Whoever waits for it gets exactly one answer, whatever it is. */
+export function judgeBody(collected: ReturnType<BodyCollector["end"]>, options: BodyOptions): JudgedBody {
+  const { seat, exchange, calls, status, isJson } = options;
+  const { passage } = seat;
+  try {
+    if (collected.body === null) {
+      const { onward } = passage.lose(collected.gist.end(), collected.bytes, "down");
+      return typeof onward === "string" ? refuse(options) : { status, body: onward, isUntouched: false };
+    }
+    const { body } = collected;
+    if (!isJson || body.length === 0) return refuse(options);
+    // What a server says to somebody who has to log in is not always a message.
+    if ((status === 401 || status === 403) && isPlainObject(body)) return { status, body, isUntouched: true };
+    const outcome = passage.pass(whole(body), "down", exchange);
+    // Nothing that comes down waits for anything.
+    if (outcome instanceof Promise || outcome.onward === "nothing") return refuse(options);
+    if (outcome.onward === "untouched") return { status, body, isUntouched: true };
+    return { status, body: flatten(whole(outcome.onward)), isUntouched: false };
+  } finally {
+    // What was not answered here will not be answered anywhere.
+    for (const call of calls) seat.session.calls.up.close(call);
+  }
+}
+
+function refuse({ seat, calls, status }: BodyOptions): JudgedBody {
+  const error = status >= 400 ? refusedWith(status) : INVALID;
+  const answers = calls.flatMap((call) => seat.passage.giveUpOn(call, "up", error) ?? []);
+  const body =
+    answers.length === 0
+      ? Buffer.from(JSON.stringify({ jsonrpc: "2.0", id: null, error }))
+      : answers.length === 1
+        ? answers[0]
+        : Buffer.from(`[${answers.map((answer) => answer.toString("latin1")).join(",")}]`, "latin1");
+  return { status: soundStatus(status), body, isUntouched: false };
+}
+
+/** A success with a body that is none was no success. */
+function soundStatus(status: number): number {
+  return status >= 400 ? status : 502;
+}
+
+const MAX_REFUSAL_BYTES = 65_536;
+
+function isPlainObject(body: Buffer): boolean {
+  if (body.length > MAX_REFUSAL_BYTES) return false;
+  try {
+    const value: unknown = JSON.parse(body.toString("utf8"));
+    return typeof value === "object" && value !== null && !Array.isArray(value) && !("jsonrpc" in value);
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,95 @@
+import type { Visit } from "../link/http/door.ts";
+import { headerOf } from "../link/upstream/head.ts";
+import type { ResponseHead } from "../wire/http-response.ts";
+import type { Say, Seat } from "./seats.ts";
+
+/** A client in one conversation. */
+export interface Guest {
+  readonly seat: Seat;
+  /** Who opened it, where we ask; nobody else may use it. */
+  readonly principal: string | null;
+  /** Sends a message of our own. */
+  readonly say: Say;
+  /** The headers its requests came with last: what we ask in its name goes with the same. */
+  headers: string;
+  /** The server's name for the conversation; null where it has none. */
+  id: string | null;
+}
+
+/** Who is here. The sessions are the server's; we only remember what belongs to which. */
+export interface GuestBook {
+  /** The conversation a request belongs to, or a new one. Null where it is somebody else's. */
+  find(visit: Visit): Guest | null;
+  /** Learns from a server's response which conversations begin and end. */
+  heard(visit: Visit, guest: Guest, head: ResponseHead): void;
+  readonly size: number;
+  /** All that have a name. */
+  all(): Iterable<Guest>;
+}
+
+/** How a book is kept. */
+export interface GuestBookOptions {
+  /** Makes a seat; what it has to say of its own goes to `say`. */
+  readonly seat: (visit: Visit, say: Say) => Seat;
+  readonly say: (guest: Guest, ...args: Parameters<Say>) => void;
+  /** Whether sessions belong to who opened them. Then one that is not known here is not known at all. */
+  readonly isGuarded: boolean;
+  readonly maxSessions: number;
+}
+
+/** Opens a book. When it is full, whoever has not been seen for longest is forgotten; they can come back. */
+export function createGuestBook({ seat, say, isGuarded, maxSessions }: GuestBookOptions): GuestBook {
+  const byId = new Map<string, Guest>(); // least recently seen first
+
+  function admit(visit: Visit): Guest {
+    const sayTo: Say = (direction, payload) => say(guest, direction, payload);
+    const guest: Guest = {
+      seat: seat(visit, sayTo),
+      principal: visit.principal?.id ?? null,
+      say: sayTo,
+      headers: visit.head.onward,
+      id: null,
+    };
+    return guest;
+  }
+
+  function register(id: string, guest: Guest): void {
+    guest.id = id;
+    byId.set(id, guest);
+    if (byId.size <= maxSessions) return;
+    for (const oldest of byId.keys()) return void byId.delete(oldest);
+  }
+
+  return {
+    get size() {
+      return byId.size;
+    },
+    all: () => byId.values(),
+    find(visit) {
+      const { sessionId, onward } = visit.head;
+      if (sessionId === null) return admit(visit);
+      const known = byId.get(sessionId);
+      if (known === undefined) return isGuarded ? null : admit(visit);
+      if (isGuarded && known.principal !== (visit.principal?.id ?? null)) return null;
+      known.headers = onward;
+      byId.delete(sessionId);
+      byId.set(sessionId, known);
+      return known;
+    },
+    heard(visit, guest, head) {
+      const { sessionId } = visit.head;
+      const given = headerOf(head, "mcp-session-id");
+      const isGood = head.status < 300;
+      if (sessionId === null) {
+        if (given !== null && isGood && !byId.has(given)) {
+          guest.headers = `${guest.headers}Mcp-Session-Id: ${given}\r\n`;
+          register(given, guest);
+        }
+        return;
+      }
+      // Ended by the client, or forgotten by the server.
+      if (head.status === 404 || (visit.method === "DELETE" && isGood)) byId.delete(sessionId);
+      else if (guest.id === null && isGood && !byId.has(sessionId)) register(sessionId, guest);
+    },
+  };
+}

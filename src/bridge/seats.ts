@@ -1,0 +1,52 @@
+import type { Policy } from "../policy/judge.ts";
+import type { Witness } from "../record/witness.ts";
+import { createLearner, type Learner } from "../relay/learn.ts";
+import { createPassage, type Passage } from "../relay/passage.ts";
+import type { Catalogue, CatalogueKeeper } from "../session/catalogue.ts";
+import type { Era } from "../session/era.ts";
+import { createSession, type Session } from "../session/session.ts";
+
+/** One conversation and the way its messages go. */
+export interface Seat {
+  readonly session: Session;
+  readonly passage: Passage;
+}
+
+/** Sends a message of our own in a conversation. */
+export type Say = Parameters<typeof createSession>[0]["say"];
+
+/** What is known of a server's tools, and how to find out. */
+export interface Knowledge {
+  readonly catalogues: Readonly<Record<Era, CatalogueKeeper>>;
+  readonly learner: Learner;
+}
+
+/** What all conversations have in common. */
+export interface SeatOptions {
+  readonly policy: Policy;
+  readonly witness: Witness;
+  readonly maxOpenCalls: number;
+  readonly maxParkedBytes: number;
+  readonly toolListMs: number;
+  readonly onLearnt: (catalogue: Catalogue) => void;
+  readonly now: () => number;
+}
+
+/** How many answered calls a session over HTTP remembers: a client that lost its stream may ask for them again. */
+const REMEMBERED = 100;
+
+/** Makes a conversation. Its tools are those it learns itself, unless they are known already. */
+export function createSeat(options: SeatOptions, say: Say, known: Knowledge | null): Seat {
+  const { policy, witness, maxParkedBytes } = options;
+  const session = createSession({
+    maxOpenCalls: options.maxOpenCalls,
+    remembered: REMEMBERED,
+    learnTools: policy.tools !== null,
+    onLearnt: options.onLearnt,
+    say,
+    now: options.now,
+    ...(known === null ? {} : { catalogues: known.catalogues }),
+  });
+  const learner = known === null ? createLearner({ session, timeoutMs: options.toolListMs }) : known.learner;
+  return { session, passage: createPassage({ session, policy, learner, witness, maxParkedBytes }) };
+}

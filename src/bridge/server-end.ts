@@ -1,0 +1,30 @@
+import type { Message, Payload } from "../message/message.ts";
+import type { Exchange } from "../session/exchange.ts";
+
+/** One session with a server, message by message, whatever its transport. */
+export interface ServerEnd {
+  /** Sends what has been judged. `about` is the message it came as. */
+  send(payload: Buffer, about: Message): void;
+  /** Ends the session with the server's consent. */
+  close(): Promise<void>;
+  /** Ends it now. */
+  destroy(): void;
+}
+
+/** Who hears what a server says. A request that fails is answered like any other, with an error. */
+export interface ServerListener {
+  message(payload: Payload, exchange: Exchange): void;
+  /** Whether the sender of this request still waits. */
+  isWaiting(about: Message): boolean;
+  /** Something that is wrong, but with no single message. */
+  trouble(kind: string, text: string): void;
+  /** Whether more should wait. */
+  readonly isFull: boolean;
+  whenReady(resume: () => void): void;
+}
+
+/** Messages that came by HTTP: line breaks may stand between tokens. */
+export const BODIES: Exchange = { breaks: "allow", routed: true, mirrored: null, resumed: false };
+
+/** Those of a stream that was taken up again. */
+export const RESUMED: Exchange = { ...BODIES, resumed: true };

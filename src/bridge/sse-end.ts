@@ -1,0 +1,131 @@
+import { ConnectionError } from "../errors.ts";
+import type { Address } from "../link/upstream/address.ts";
+import { kindOf } from "../link/upstream/head.ts";
+import type { Pool, UpstreamCall } from "../link/upstream/pool.ts";
+import { composeError } from "../message/compose.ts";
+import { type Message, whole } from "../message/message.ts";
+import { createEventFramer } from "../wire/events.ts";
+import { CLOSED, refusedWith } from "./answers.ts";
+import { BODIES, type ServerEnd, type ServerListener } from "./server-end.ts";
+
+/** What a session of the older transport is made of. */
+export interface SseOptions {
+  readonly pool: Pool;
+  readonly address: Address;
+  readonly headers: () => string;
+  readonly listener: ServerListener;
+  readonly maxMessageBytes: number;
+  /** The server's stream ended: with it, the session and the server. */
+  readonly onEnd: () => void;
+}
+
+/** Opens a session at a server of the HTTP+SSE transport of 2024-11-05. Rejects where the server has no such thing. */
+export function openSseEnd(options: SseOptions): Promise<ServerEnd> {
+  const { pool, address, headers, listener, maxMessageBytes, onEnd } = options;
+  let endpoint: string | null = null;
+  let isOver = false;
+  const posts = new Set<UpstreamCall>();
+
+  return new Promise((resolve, reject) => {
+    const end = (detail: string): void => {
+      if (endpoint === null) {
+        stream.abort();
+        reject(new ConnectionError("INVALID_RESPONSE", "Invalid response: no event stream", detail));
+      } else if (!isOver) {
+        isOver = true;
+        onEnd();
+      }
+    };
+
+    const framer = createEventFramer(maxMessageBytes, {
+      event({ name, data }) {
+        if (data === null) return;
+        if (name === "endpoint") {
+          // Only the first counts, and only on the server's own origin: it decides where messages and tokens go.
+          if (endpoint !== null) return listener.trouble("sse:second-endpoint", "ignored a second endpoint event");
+          endpoint = pathOf(data.bytes.toString("utf8", data.start, data.end), address);
+          if (endpoint === null) return end("an endpoint of another origin");
+          return resolve(server);
+        }
+        if (endpoint !== null) listener.message(data, BODIES);
+      },
+      excess: (_, ends) => {
+        if (ends) listener.trouble("strict:too-large", "dropped an event that is too large");
+      },
+      tail: () => {},
+    });
+
+    const stream = pool.send(
+      {
+        method: "GET",
+        path: address.path,
+        headers: `Accept: text/event-stream\r\nAccept-Encoding: identity\r\n${headers()}`,
+        body: null,
+      },
+      {
+        head(head) {
+          if (head.status !== 200 || kindOf(head) !== "events") end(`status ${head.status}`);
+        },
+        body(bytes) {
+          framer.push(bytes);
+          if (!listener.isFull) return;
+          stream.pause();
+          listener.whenReady(() => stream.resume());
+        },
+        done: () => end("the stream ended"),
+        failed: (error) => end(error.internalDetails),
+      },
+    );
+
+    function post(payload: Buffer, about: Message): void {
+      if (isOver || endpoint === null) return;
+      const call = pool.send(
+        {
+          method: "POST",
+          path: endpoint,
+          headers: `Content-Type: application/json\r\nAccept: application/json, text/event-stream\r\n${headers()}`,
+          body: payload,
+        },
+        {
+          head(head) {
+            if (head.status >= 300) answer(about, refusedWith(head.status));
+          },
+          body: () => {},
+          done: () => posts.delete(call),
+          failed() {
+            posts.delete(call);
+            answer(about, CLOSED);
+          },
+        },
+      );
+      posts.add(call);
+    }
+
+    function answer({ envelope }: Message, error: { code: number; message: string }): void {
+      if (isOver) return;
+      if (envelope.kind === "request") listener.message(whole(composeError(envelope.id, error)), BODIES);
+      else listener.trouble("http:refused", `the server did not take a message: ${error.message}`);
+    }
+
+    const destroy = (): void => {
+      isOver = true;
+      stream.abort();
+      for (const call of posts) call.abort();
+    };
+    const server: ServerEnd = {
+      send: post,
+      close: async () => destroy(),
+      destroy,
+    };
+  });
+}
+
+/** The path that an endpoint event names, where it is on the server's own origin. */
+export function pathOf(text: string, address: Address): string | null {
+  try {
+    const url = new URL(text, `${address.origin}${address.path}`);
+    return url.origin === address.origin && url.username === "" ? `${url.pathname}${url.search}` : null;
+  } catch {
+    return null;
+  }
+}

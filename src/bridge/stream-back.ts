@@ -1,0 +1,113 @@
+import type { ServerResponse } from "node:http";
+import type { Outcome } from "../action/outcome.ts";
+import { flatten } from "../message/flatten.ts";
+import { createGistReader, type GistReader } from "../message/gist.ts";
+import { whole } from "../message/message.ts";
+import { createOutlet } from "../relay/outlet.ts";
+import type { Call } from "../session/calls.ts";
+import type { Exchange } from "../session/exchange.ts";
+import { createEventFramer, type EventFrame, replaceData } from "../wire/events.ts";
+import { CLOSED } from "./answers.ts";
+import type { Seat } from "./seats.ts";
+
+/** An event stream of a server on its way to a client, every message in it judged. */
+export interface StreamBack {
+  push(chunk: Buffer): void;
+  /** The server's stream is over. Whoever waits on it is told, unless the stream can be taken up again. */
+  end(): void;
+  readonly isFull: boolean;
+  whenReady(resume: () => void): void;
+}
+
+/** What a stream belongs to. */
+export interface StreamBackOptions {
+  readonly response: ServerResponse;
+  readonly seat: Seat;
+  readonly exchange: Exchange;
+  /** The calls that are to be answered on it. */
+  readonly calls: readonly Call[];
+  readonly maxMessageBytes: number;
+  /** Takes an answer of ours for the server. */
+  readonly answerServer: (answer: Buffer) => void;
+}
+
+/** What an event has beside its data. */
+const MAX_FIELDS_BYTES = 65_536;
+
+/** Relays a stream whose head has been sent. What passes leaves framed as it came. */
+export function createStreamBack(options: StreamBackOptions): StreamBack {
+  const { response, seat, exchange, calls, maxMessageBytes, answerServer } = options;
+  const { passage, session } = seat;
+  const outlet = createOutlet(response, () => {});
+  let isResumable = false;
+
+  function carry(frame: EventFrame, { onward, back }: Outcome): void {
+    if (onward === "untouched") outlet.forward(frame.bytes, frame.start, frame.end);
+    else if (onward !== "nothing") outlet.write(replaceData(frame, flatten(whole(onward))));
+    // The client must be able to go on from here, though it does not see what was here.
+    else if (frame.id !== null) outlet.write(replaceData(frame, null));
+    if (back !== null) answerServer(back);
+  }
+
+  let gist: GistReader | null = null; // of an event that is too large to keep
+  let gistBytes = 0;
+
+  const framer = createEventFramer(maxMessageBytes + MAX_FIELDS_BYTES, {
+    event(frame) {
+      if (frame.id !== null) isResumable = true;
+      if (frame.data === null) return outlet.forward(frame.bytes, frame.start, frame.end);
+      if (frame.data.end - frame.data.start > maxMessageBytes) return lose(frame.data.bytes, true);
+      const outcome = passage.pass(frame.data, "down", exchange);
+      if (!(outcome instanceof Promise)) return carry(frame, outcome);
+      outlet.flush();
+      void outcome.then((settled) => carry(frame, settled)).finally(() => outlet.flush());
+    },
+    excess: lose,
+    tail: () => {},
+  });
+
+  function lose(bytes: Buffer, ends: boolean): void {
+    if (gist === null) {
+      gist = createGistReader();
+      const begins = bytes.indexOf("{");
+      gist.push(begins < 0 ? bytes : bytes.subarray(begins));
+    } else gist.push(bytes);
+    gistBytes += bytes.length;
+    if (!ends) return;
+    const { onward } = passage.lose(gist.end(), gistBytes, "down");
+    if (typeof onward !== "string") outlet.write(frameMessage(onward));
+    gist = null;
+    gistBytes = 0;
+  }
+
+  return {
+    push(chunk) {
+      framer.push(chunk);
+      outlet.flush();
+    },
+    end() {
+      framer.end();
+      for (const call of calls) {
+        if (session.calls.up.find(call.id.key) !== call) continue;
+        if (isResumable) session.calls.up.suspend(call);
+        else {
+          const answer = passage.giveUpOn(call, "up", CLOSED);
+          if (answer !== null) outlet.write(frameMessage(answer));
+        }
+      }
+      outlet.end();
+    },
+    get isFull() {
+      return outlet.isFull;
+    },
+    whenReady: (resume) => outlet.whenReady(resume),
+  };
+}
+
+/** A message of ours as an event. */
+export function frameMessage(message: Buffer): Buffer {
+  return Buffer.concat([BEFORE, message, AFTER]);
+}
+
+const BEFORE = Buffer.from("event: message\ndata: ");
+const AFTER = Buffer.from("\n\n");

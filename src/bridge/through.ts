@@ -1,0 +1,208 @@
+import type { ServerResponse } from "node:http";
+import type { Outcome } from "../action/outcome.ts";
+import { isJson } from "../link/http/client-head.ts";
+import type { Visit } from "../link/http/door.ts";
+import { readBody, replyEmpty, replyError, replyJson } from "../link/http/reply.ts";
+import type { Address } from "../link/upstream/address.ts";
+import { headersBack, headerOf, kindOf } from "../link/upstream/head.ts";
+import type { Pool, UpstreamCall } from "../link/upstream/pool.ts";
+import { whole } from "../message/message.ts";
+import type { Call } from "../session/calls.ts";
+import type { Exchange } from "../session/exchange.ts";
+import type { ResponseHead } from "../wire/http-response.ts";
+import { CLOSED, statusOf } from "./answers.ts";
+import { createBodyCollector, judgeBody } from "./body-back.ts";
+import type { Guest, GuestBook } from "./guest-book.ts";
+import { createStreamBack, type StreamBack } from "./stream-back.ts";
+
+/** A way through for clients of Streamable HTTP to a server of Streamable HTTP. */
+export interface Through {
+  visit(visit: Visit): void;
+}
+
+/** What a way through is made of. */
+export interface ThroughOptions {
+  readonly pool: Pool;
+  readonly address: Address;
+  readonly guests: GuestBook;
+  /** Header lines for every request to the server. */
+  readonly headers: string;
+  readonly maxMessageBytes: number;
+  /** What a header of the server's becomes for clients; null where it is not for them. */
+  readonly rewrite: (name: string, value: string) => string | null;
+}
+
+/**
+ * Requests, status, headers and framing pass as they are; every message in them is judged. Sessions
+ * are the server's own: their ids pass too, and so does everything about resuming streams.
+ */
+export function createThrough(options: ThroughOptions): Through {
+  const { pool, address, guests, headers, maxMessageBytes, rewrite } = options;
+
+  function path({ query }: Visit): string {
+    return query === "" || address.path.includes("?") ? address.path : address.path + query;
+  }
+
+  function post(visit: Visit): void {
+    const { head, response, request } = visit;
+    if (!isJson(head.contentType)) return replyError(response, 415, UNSUPPORTED_TYPE, null);
+    if (head.contentEncoding !== null) return replyError(response, 415, UNSUPPORTED_ENCODING, null);
+    readBody(request, maxMessageBytes, (body) => {
+      if (body === null) return replyError(response, 413, TOO_LARGE, null);
+      const guest = guests.find(visit);
+      if (guest === null) return replyError(response, 404, NO_SESSION, null);
+      const exchange: Exchange = {
+        breaks: "allow",
+        routed: true,
+        mirrored: { version: head.protocolVersion, method: head.mcpMethod, name: head.mcpName },
+        resumed: false,
+      };
+      const outcome = guest.seat.passage.pass(whole(body), "up", exchange);
+      if (outcome instanceof Promise) void outcome.then((settled) => carry(visit, guest, body, settled, exchange));
+      else carry(visit, guest, body, outcome, exchange);
+    });
+  }
+
+  function carry(visit: Visit, guest: Guest, body: Buffer, outcome: Outcome, exchange: Exchange): void {
+    const { onward, back, turns = [], rule } = outcome;
+    if (onward === "nothing") {
+      // By HTTP everything is answered, also what would be met with silence on a line.
+      if (back !== null) replyJson(visit.response, statusOf(rule), back, []);
+      else if (statusOf(rule) >= 400) replyError(visit.response, statusOf(rule), UNREADABLE, null);
+      else replyEmpty(visit.response, 202, []);
+      return;
+    }
+    const calls = turns.flatMap((turn) => turn.opens ?? []);
+    send(visit, guest, onward === "untouched" ? body : onward, calls, { ...exchange, mirrored: null }, back);
+  }
+
+  /** Sends a request on, and what comes back to the client. */
+  function send(
+    visit: Visit,
+    guest: Guest,
+    body: Buffer | null,
+    calls: readonly Call[],
+    exchange: Exchange,
+    also: Buffer | null,
+  ): void {
+    const { response, head: asked } = visit;
+    const { seat } = guest;
+    let stream: StreamBack | null = null;
+    let answered: ResponseHead | null = null;
+    const collector = createBodyCollector(maxMessageBytes);
+    let isGone = false;
+
+    const call: UpstreamCall = pool.send(
+      { method: visit.method, path: path(visit), headers: asked.onward + headers, body },
+      {
+        head(head) {
+          answered = head;
+          guests.heard(visit, guest, head);
+          if (kindOf(head) !== "events" || head.status >= 300) return;
+          const back = headersBack(head, rewrite);
+          response.writeHead(head.status, back);
+          response.flushHeaders();
+          const answerServer = (answer: Buffer): void => guest.say("up", answer);
+          stream = createStreamBack({ response, seat, exchange, calls, maxMessageBytes, answerServer });
+        },
+        body(bytes) {
+          if (stream === null) return collector.push(bytes);
+          stream.push(bytes);
+          if (!stream.isFull) return;
+          call.pause();
+          stream.whenReady(() => call.resume());
+        },
+        done() {
+          if (stream !== null) stream.end();
+          else if (answered !== null) giveBody(answered);
+          isGone = true;
+        },
+        failed() {
+          isGone = true;
+          if (stream !== null) return stream.end();
+          const answers = calls.flatMap((each) => seat.passage.giveUpOn(each, "up", CLOSED) ?? []);
+          if (answers.length > 0) replyJson(response, 502, answers[0], []);
+          else replyError(response, 502, CLOSED, null);
+        },
+      },
+    );
+
+    function giveBody(head: ResponseHead): void {
+      const { status } = head;
+      const collected = collector.end();
+      const isEmpty = collected.body !== null && collected.body.length === 0;
+      const back = headersBack(head, rewrite);
+      if (isEmpty && calls.length === 0) {
+        if (also !== null) return replyJson(response, 200, also, []);
+        return giveHead(response, status, back);
+      }
+      const judged = judgeBody(collected, { seat, exchange, calls, status, isJson: kindOf(head) === "json" });
+      const merged = also === null ? judged.body : merge(judged.body, also);
+      if (!judged.isUntouched) dropHeader(back, "content-type");
+      if (!judged.isUntouched) back.push("Content-Type", "application/json");
+      back.push("Content-Length", String(merged.length));
+      if (response.headersSent || response.destroyed) return;
+      response.writeHead(judged.status, back);
+      response.end(merged);
+    }
+
+    response.on("close", () => {
+      if (isGone) return;
+      isGone = true;
+      // For the server it is as if the client had gone from it directly.
+      call.abort();
+      for (const each of calls) {
+        if (seat.session.calls.up.find(each.id.key) !== each) continue;
+        if (each.era === "stateless") seat.session.calls.up.close(each);
+        else seat.session.calls.up.suspend(each);
+      }
+    });
+  }
+
+  return {
+    visit(visit) {
+      const { method, head, response } = visit;
+      if (method === "POST") return post(visit);
+      if (method !== "GET" && method !== "DELETE") return replyError(response, 405, NOT_ALLOWED, "GET, POST, DELETE");
+      const guest = guests.find(visit);
+      if (guest === null) return replyError(response, 404, NO_SESSION, null);
+      visit.request.resume();
+      const exchange: Exchange = { breaks: "allow", routed: false, mirrored: null, resumed: head.lastEventId !== null };
+      send(visit, guest, null, [], exchange, null);
+    },
+  };
+}
+
+const UNSUPPORTED_TYPE = { code: -32000, message: "Unsupported Media Type: Content-Type must be application/json" };
+const UNSUPPORTED_ENCODING = { code: -32000, message: "Unsupported Media Type: a body must not be encoded" };
+const TOO_LARGE = { code: -32600, message: "Invalid request: message too large" };
+const UNREADABLE = { code: -32700, message: "Parse error" };
+const NO_SESSION = { code: -32001, message: "Session not found" };
+const NOT_ALLOWED = { code: -32000, message: "Method not allowed." };
+
+function giveHead(response: ServerResponse, status: number, headers: string[]): void {
+  if (response.headersSent || response.destroyed) return;
+  if (status !== 204 && status !== 304) headers.push("Content-Length", "0");
+  response.writeHead(status, headers);
+  response.end();
+}
+
+function dropHeader(headers: string[], name: string): void {
+  for (let index = headers.length - 2; index >= 0; index -= 2) {
+    if (headers[index].toLowerCase() === name) headers.splice(index, 2);
+  }
+}
+
+/** The answers of a batch: the server's, and ours for what it did not see. */
+function merge(body: Buffer, also: Buffer): Buffer {
+  const strip = (text: string): string => text.trim().replace(/^\[|\]$/g, "");
+  const parts = [strip(body.toString("latin1")), strip(also.toString("latin1"))].filter((part) => part !== "");
+  return Buffer.from(`[${parts.join(",")}]`, "latin1");
+}
+
+/** What the id of a session is called. */
+export const SESSION_HEADER = "mcp-session-id";
+
+export function sessionOf(head: ResponseHead): string | null {
+  return headerOf(head, SESSION_HEADER);
+}

@@ -1,0 +1,126 @@
+/** What the head of a client's request says, read once. */
+export interface ClientHead {
+  readonly host: string | null;
+  readonly origin: string | null;
+  readonly authorization: string | null;
+  readonly contentType: string | null;
+  readonly contentEncoding: string | null;
+  readonly accept: string;
+  readonly sessionId: string | null;
+  readonly protocolVersion: string | null;
+  readonly lastEventId: string | null;
+  /** The headers that mirror the body since 2026-07-28. */
+  readonly mcpMethod: string | null;
+  readonly mcpName: string | null;
+  readonly mcpParams: readonly (readonly [string, string])[];
+  /** A header that may stand only once and stands twice, or a name that some servers take for such a one. */
+  readonly doubtful: string | null;
+  /** What goes on to the server: header lines, each with its CRLF, spelled as they came. */
+  readonly onward: string;
+}
+
+// Two of these would be read differently by different servers.
+const SINGLE = new Set([
+  "host",
+  "origin",
+  "authorization",
+  "content-type",
+  "content-encoding",
+  "mcp-session-id",
+  "mcp-protocol-version",
+  "mcp-method",
+  "mcp-name",
+  "last-event-id",
+]);
+
+// For this connection only (RFC 9110, 7.6.1), made anew by us, or nobody else's business.
+const NOT_ONWARD = new Set([
+  "host",
+  "connection",
+  "keep-alive",
+  "proxy-connection",
+  "proxy-authorization",
+  "proxy-authenticate",
+  "te",
+  "trailer",
+  "transfer-encoding",
+  "upgrade",
+  "expect",
+  "content-length",
+  "accept-encoding",
+  "origin",
+  "http2-settings",
+]);
+
+/** Reads the headers of a request: names and values by turns. Those in `without` do not go on. */
+export function readClientHead(rawHeaders: readonly string[], without: ReadonlySet<string> = NONE): ClientHead {
+  const found = new Map<string, string>();
+  const mcpParams: [string, string][] = [];
+  const accept: string[] = [];
+  let doubtful: string | null = null;
+  let dropped = without;
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    const name = rawHeaders[index].toLowerCase();
+    const value = rawHeaders[index + 1];
+    if (name === "connection") dropped = dropAlso(dropped, value);
+    else if (name === "accept") accept.push(value);
+    else if (name.startsWith("mcp-param-")) {
+      if (mcpParams.some(([other]) => other === name)) doubtful = name;
+      mcpParams.push([name, value]);
+    } else if (SINGLE.has(name)) {
+      if (found.has(name)) doubtful = name;
+      else found.set(name, value);
+    } else if (name.includes("_")) {
+      // CGI and its heirs make one variable of both.
+      const twin = name.replaceAll("_", "-");
+      if (SINGLE.has(twin) || twin.startsWith("mcp-")) doubtful = name;
+    }
+  }
+  let onward = "";
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    const name = rawHeaders[index].toLowerCase();
+    if (!NOT_ONWARD.has(name) && !dropped.has(name)) onward += `${rawHeaders[index]}: ${rawHeaders[index + 1]}\r\n`;
+  }
+  const get = (name: string): string | null => found.get(name) ?? null;
+  return {
+    host: get("host"),
+    origin: get("origin"),
+    authorization: get("authorization"),
+    contentType: get("content-type"),
+    contentEncoding: get("content-encoding"),
+    accept: accept.join(", "),
+    sessionId: get("mcp-session-id"),
+    protocolVersion: get("mcp-protocol-version"),
+    lastEventId: get("last-event-id"),
+    mcpMethod: get("mcp-method"),
+    mcpName: get("mcp-name"),
+    mcpParams,
+    doubtful,
+    onward,
+  };
+}
+
+const NONE: ReadonlySet<string> = new Set();
+
+/** A Connection header names others that are for this connection only. */
+function dropAlso(dropped: ReadonlySet<string>, connection: string): ReadonlySet<string> {
+  const named = connection.toLowerCase().split(",");
+  if (named.length === 1 && (named[0] === "keep-alive" || named[0] === "close")) return dropped;
+  return new Set([...dropped, ...named.map((name) => name.trim())]);
+}
+
+/** Whether a list of media types such as an Accept header admits one. */
+export function admits(accept: string, type: "application/json" | "text/event-stream"): boolean {
+  if (accept === "") return true;
+  const [family] = type.split("/");
+  return accept.split(",").some((entry) => {
+    const media = entry.split(";")[0].trim().toLowerCase();
+    return media === type || media === "*/*" || media === `${family}/*`;
+  });
+}
+
+/** Whether a body is said to be JSON in UTF-8. */
+export function isJson(contentType: string | null): boolean {
+  const match = /^\s*application\/json\s*(?:;\s*charset\s*=\s*"?([\w-]+)"?\s*)?$/i.exec(contentType ?? "");
+  return match !== null && /^utf-?8$/i.test(match[1] ?? "utf-8");
+}

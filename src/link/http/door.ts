@@ -1,0 +1,183 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import type { AddressInfo, Socket } from "node:net";
+import { ProxyError } from "../../errors.ts";
+import { type ClientHead, readClientHead } from "./client-head.ts";
+import type { Gate, Principal } from "./gate.ts";
+import { allowedOrigin, answerPreflight, type Guests, isPreflight, knowsHost } from "./guests.ts";
+import { replyError } from "./reply.ts";
+
+/** One request that may come in. */
+export interface Visit {
+  readonly method: string;
+  /** Without the query. */
+  readonly path: string;
+  /** With its question mark; empty where there is none. */
+  readonly query: string;
+  readonly head: ClientHead;
+  /** Who it is, where we ask. */
+  readonly principal: Principal | null;
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+}
+
+/** Where clients come in by HTTP. */
+export interface Door {
+  readonly host: string;
+  readonly port: number;
+  readonly url: string;
+  /** Nobody new comes in; what was begun may end. Resolves when all have left. */
+  drain(): Promise<void>;
+  /** Ends everything now. */
+  close(): void;
+}
+
+/** How a door is made. */
+export interface DoorOptions {
+  readonly host: string;
+  readonly port: number;
+  /** PEM texts, where clients are to come by https. */
+  readonly tls: { readonly cert: string; readonly key: string } | null;
+  readonly guests: Guests;
+  readonly gate: Gate | null;
+  /** Paths that need no permission: what says how to get it. */
+  readonly isOpen: (path: string) => boolean;
+  /** Where the metadata is that says who gives out tokens. Only with a gate. */
+  readonly metadataUrl: () => string;
+  /** Headers of clients that stop here, lower-case. */
+  readonly without: ReadonlySet<string>;
+  readonly isReady: () => boolean;
+  readonly onVisit: (visit: Visit) => void;
+  readonly onTrouble: (rule: string, text: string) => void;
+  readonly maxConnections: number;
+}
+
+// A client that is slow to speak holds a connection, and there are only so many.
+const HEADERS_TIMEOUT_MS = 10_000;
+const REQUEST_TIMEOUT_MS = 60_000;
+/** Longer than clients and balancers keep theirs, so that they are the first to close. */
+const KEEP_ALIVE_MS = 65_000;
+const MAX_HEADER_BYTES = 32_768;
+
+/** Opens a door. Rejects with a ProxyError where that cannot be. */
+export async function openDoor(options: DoorOptions): Promise<Door> {
+  const settings = {
+    headersTimeout: HEADERS_TIMEOUT_MS,
+    requestTimeout: REQUEST_TIMEOUT_MS,
+    keepAliveTimeout: KEEP_ALIVE_MS,
+    maxHeaderSize: MAX_HEADER_BYTES,
+    connectionsCheckingInterval: 5000,
+    noDelay: true,
+  };
+  const onRequest = (request: IncomingMessage, response: ServerResponse): void => enter(request, response, options);
+  let server: Server;
+  if (options.tls === null) server = createServer(settings, onRequest);
+  else {
+    const https = await import("node:https");
+    try {
+      server = https.createServer({ ...settings, ...options.tls }, onRequest);
+    } catch (cause) {
+      const remedy = "Give --tls-cert and --tls-key PEM files that belong together";
+      throw new ProxyError("BAD_CERTIFICATE", "Cannot use the certificate or its key", remedy, { cause });
+    }
+  }
+  server.maxConnections = options.maxConnections;
+  server.on("upgrade", (_, socket: Socket) => socket.destroy()); // nothing here is upgraded to anything
+  server.on("connect", (_, socket: Socket) => socket.destroy());
+  await listen(server, options);
+  const { address, port } = server.address() as AddressInfo;
+  const shown = address.includes(":") ? `[${address}]` : address;
+  return {
+    host: address,
+    port,
+    url: `${options.tls === null ? "http" : "https"}://${shown}:${port}`,
+    async drain() {
+      const closed = new Promise<void>((resolve) => {
+        server.close(() => resolve());
+      });
+      server.closeIdleConnections();
+      // Those that are kept alive close when their last answer has gone.
+      const sweep = setInterval(() => server.closeIdleConnections(), 50);
+      await closed.finally(() => clearInterval(sweep));
+    },
+    close() {
+      server.close();
+      server.closeAllConnections();
+    },
+  };
+}
+
+function listen(server: Server, { host, port }: DoorOptions): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once("error", (cause: NodeJS.ErrnoException) => {
+      const [message, remedy] = LISTEN_ERRORS[cause.code ?? ""] ?? ["Cannot listen", cause.code ?? "try another"];
+      reject(new ProxyError("CANNOT_LISTEN", `${message}: ${host}:${port}`, remedy, { cause }));
+    });
+    server.listen(port, host, () => resolve());
+  });
+}
+
+const LISTEN_ERRORS: Record<string, readonly [string, string]> = {
+  EADDRINUSE: ["Port in use", "Stop what listens there, or give --listen another port"],
+  EACCES: ["Not allowed to listen", "Ports below 1024 are for the system: give --listen another"],
+  EADDRNOTAVAIL: ["Not an address of this machine", "Give --listen a host that is this machine, such as 127.0.0.1"],
+  ENOTFOUND: ["Not an address of this machine", "Give --listen a host that is this machine, such as 127.0.0.1"],
+};
+
+/** Looks at who comes before anything of what they bring. */
+function enter(request: IncomingMessage, response: ServerResponse, options: DoorOptions): void {
+  const { guests, gate, onTrouble } = options;
+  const head = readClientHead(request.rawHeaders, options.without);
+  const target = request.url ?? "";
+  const method = request.method ?? "";
+  const question = target.indexOf("?");
+  const path = question < 0 ? target : target.slice(0, question);
+  response.sendDate = false;
+  const turnAway = (status: number, rule: string, message: string): void => {
+    onTrouble(rule, `refused a request: ${message}`);
+    replyError(response, status, { code: -32000, message }, null);
+  };
+  if (!target.startsWith("/")) return turnAway(400, "http:target", "Bad request target");
+  if (head.doubtful !== null) return turnAway(400, "http:ambiguous-header", "Ambiguous header");
+  if (!knowsHost(guests, head.host)) return turnAway(403, "http:host", "Invalid Host header");
+  if (head.origin !== null) {
+    const origin = allowedOrigin(guests, head);
+    if (origin === null) return turnAway(403, "http:origin", "Invalid Origin header");
+    if (isPreflight(request)) return answerPreflight(response, origin);
+    for (const [name, value] of CORS(origin)) response.setHeader(name, value);
+  }
+  if (path === "/healthz") return replyPlain(response, 200, "ok\n");
+  if (path === "/readyz") return options.isReady() ? replyPlain(response, 200, "ready\n") : replyPlain(response, 503, "not ready\n");
+  const visit = (principal: Principal | null): void =>
+    options.onVisit({
+      method,
+      path,
+      query: question < 0 ? "" : target.slice(question),
+      head,
+      principal,
+      request,
+      response,
+    });
+  if (gate === null || options.isOpen(path)) return visit(null);
+  const decide = (admitted: Awaited<ReturnType<Gate["admit"]>>): void => {
+    if ("id" in admitted) return visit(admitted);
+    onTrouble("http:unauthorized", `refused a request with status ${admitted.status}`);
+    response.setHeader("WWW-Authenticate", `${admitted.challenge}, resource_metadata="${options.metadataUrl()}"`);
+    const message = admitted.status === 401 ? "Unauthorized" : "Forbidden";
+    replyError(response, admitted.status, { code: -32000, message }, null);
+  };
+  const admitted = gate.admit(head.authorization);
+  if (!(admitted instanceof Promise)) return decide(admitted);
+  admitted.then(decide, () => turnAway(401, "http:unauthorized", "Unauthorized"));
+}
+
+const CORS = (origin: string): readonly (readonly [string, string])[] => [
+  ["Access-Control-Allow-Origin", origin],
+  ["Access-Control-Expose-Headers", "Mcp-Session-Id, MCP-Protocol-Version, WWW-Authenticate"],
+  ["Vary", "Origin"],
+];
+
+
+function replyPlain(response: ServerResponse, status: number, text: string): void {
+  response.writeHead(status, { "Content-Type": "text/plain", "Content-Length": text.length });
+  response.end(text);
+}

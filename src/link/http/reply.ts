@@ -1,0 +1,65 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+
+/** What went wrong, in the words of JSON-RPC. */
+interface HttpError {
+  readonly code: number;
+  readonly message: string;
+}
+
+/** Refuses a request with an error that belongs to no message. */
+export function replyError(response: ServerResponse, status: number, error: HttpError, allow: string | null): void {
+  if (allow !== null) response.setHeader("Allow", allow);
+  replyJson(response, status, Buffer.from(JSON.stringify({ jsonrpc: "2.0", error, id: null })), []);
+}
+
+/** Answers with JSON. `headers` are names and values by turns. */
+export function replyJson(response: ServerResponse, status: number, body: Buffer, headers: readonly string[]): void {
+  if (response.headersSent || response.destroyed) return;
+  discard(response.req);
+  for (let index = 0; index < headers.length; index += 2) response.appendHeader(headers[index], headers[index + 1]);
+  response.writeHead(status, { "Content-Type": "application/json", "Content-Length": body.length });
+  response.end(body);
+}
+
+/** Answers without a body. */
+export function replyEmpty(response: ServerResponse, status: number, headers: readonly string[]): void {
+  if (response.headersSent || response.destroyed) return;
+  discard(response.req);
+  for (let index = 0; index < headers.length; index += 2) response.appendHeader(headers[index], headers[index + 1]);
+  response.writeHead(status, status === 204 ? {} : { "Content-Length": 0 });
+  response.end();
+}
+
+/** What is still to come of a request that is refused is not waited for: the connection closes behind the answer. */
+function discard(request: IncomingMessage): void {
+  if (!request.complete) request.resume();
+}
+
+/**
+ * Reads the body of a request, at most `maxBytes` of it. Calls back once: with the body, with null
+ * where it is too large. Not at all where the client is gone.
+ */
+export function readBody(request: IncomingMessage, maxBytes: number, done: (body: Buffer | null) => void): void {
+  if (Number(request.headers["content-length"] ?? 0) > maxBytes) return done(null);
+  let first: Buffer | null = null;
+  let more: Buffer[] | null = null;
+  let size = 0;
+  let isOver = false;
+  request.on("data", (chunk: Buffer) => {
+    size += chunk.length;
+    if (isOver) return;
+    if (size > maxBytes) {
+      isOver = true;
+      first = null;
+      more = null;
+      return done(null);
+    }
+    if (first === null) first = chunk;
+    else (more ??= [first]).push(chunk);
+  });
+  request.on("end", () => {
+    if (!isOver) done(more === null ? (first ?? NOTHING) : Buffer.concat(more));
+  });
+}
+
+const NOTHING = Buffer.alloc(0);

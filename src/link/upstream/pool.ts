@@ -1,0 +1,229 @@
+import type { Socket } from "node:net";
+import { ConnectionError } from "../../errors.ts";
+import { createResponseReader, type ResponseHead, type ResponseReader } from "../../wire/http-response.ts";
+import type { Address } from "./address.ts";
+import { type ConnectOptions, openConnection } from "./connect.ts";
+
+/** A request to a server. */
+export interface UpstreamRequest {
+  readonly method: string;
+  readonly path: string;
+  /** Header lines, each with its CRLF. Host and Content-Length are added. */
+  readonly headers: string;
+  readonly body: Buffer | null;
+}
+
+/** Who hears of the response. After `done` or `failed` nothing more comes. */
+export interface UpstreamListener {
+  head(head: ResponseHead): void;
+  body(bytes: Buffer): void;
+  done(): void;
+  failed(error: ConnectionError): void;
+}
+
+/** A request on its way. */
+export interface UpstreamCall {
+  /** Ends it. The listener hears nothing more. */
+  abort(): void;
+  pause(): void;
+  resume(): void;
+}
+
+/** Connections to one server, used again and again. */
+export interface Pool {
+  send(request: UpstreamRequest, listener: UpstreamListener): UpstreamCall;
+  /** Whether the server can be reached right now. */
+  probe(): Promise<boolean>;
+  close(): void;
+}
+
+interface Connection {
+  readonly socket: Socket;
+  readonly reader: ResponseReader;
+  idleSince: number;
+  idleLimitMs: number;
+}
+
+/** Connections kept for later. */
+const MAX_IDLE = 64;
+/** Servers close what is idle for five seconds; we do so first. */
+const IDLE_MS = 4000;
+
+/** Makes a pool. `onTrouble` is told when an idle connection breaks: the server may be gone. */
+export function createPool(address: Address, options: ConnectOptions, onTrouble: () => void): Pool {
+  const idle: Connection[] = [];
+  let isClosed = false;
+
+  function takeIdle(): Connection | undefined {
+    const now = Date.now();
+    for (let connection = idle.pop(); connection !== undefined; connection = idle.pop()) {
+      if (now - connection.idleSince < connection.idleLimitMs && !connection.socket.destroyed) return connection;
+      connection.socket.destroy();
+    }
+    return undefined;
+  }
+
+  function keep(connection: Connection, idleLimitMs: number): void {
+    if (isClosed || idle.length >= MAX_IDLE || idleLimitMs <= 0) return void connection.socket.destroy();
+    connection.idleSince = Date.now();
+    connection.idleLimitMs = idleLimitMs;
+    connection.socket.setTimeout(idleLimitMs);
+    idle.push(connection);
+  }
+
+  function adopt(socket: Socket): Connection {
+    const connection: Connection = { socket, reader: createResponseReader(), idleSince: 0, idleLimitMs: IDLE_MS };
+    const leave = (): void => {
+      const place = idle.indexOf(connection);
+      if (place >= 0) idle.splice(place, 1);
+    };
+    socket.on("data", (chunk: Buffer) => {
+      if (idle.includes(connection)) {
+        leave();
+        socket.destroy(); // nobody asked
+      } else connection.reader.push(chunk);
+    });
+    socket.on("timeout", () => {
+      leave();
+      socket.destroy();
+    });
+    socket.on("error", () => {}); // "close" follows
+    socket.on("close", (hadError: boolean) => {
+      const wasIdle = idle.includes(connection);
+      leave();
+      connection.reader.end();
+      if (wasIdle && !isClosed && hadError) onTrouble();
+    });
+    socket.on("end", () => socket.destroy());
+    return connection;
+  }
+
+  return {
+    send(request, listener) {
+      let current: Connection | undefined;
+      let isOver = false;
+      let isPaused = false;
+
+      function fail(error: ConnectionError): void {
+        if (isOver) return;
+        isOver = true;
+        listener.failed(error);
+      }
+
+      function use(connection: Connection, isReused: boolean): void {
+        current = connection;
+        let isAnswered = false;
+        let idleLimitMs = IDLE_MS;
+        connection.socket.setTimeout(0);
+        connection.reader.expect(
+          {
+            head(head) {
+              isAnswered = true;
+              idleLimitMs = idleLimit(head);
+              if (!isOver) listener.head(head);
+            },
+            body(bytes) {
+              if (!isOver) listener.body(bytes);
+            },
+            done(isReusable) {
+              current = undefined;
+              if (isReusable && !isOver) keep(connection, idleLimitMs);
+              else connection.socket.destroy();
+              if (isOver) return;
+              isOver = true;
+              listener.done();
+            },
+            fault(reason) {
+              connection.socket.destroy();
+              if (isOver) return;
+              // A kept connection that the server closed in the same moment: it has not seen the request.
+              if (isReused && !isAnswered && reason === "the connection closed") return void open();
+              const code = reason === "the connection closed" && !isAnswered ? "REFUSED" : "INVALID_RESPONSE";
+              fail(new ConnectionError(code, "Connection lost", reason));
+            },
+          },
+          request.method,
+        );
+        if (isPaused) connection.socket.pause();
+        write(connection.socket, address, request);
+      }
+
+      async function open(): Promise<void> {
+        try {
+          const socket = await openConnection(address, options);
+          if (isOver || isClosed) socket.destroy();
+          else use(adopt(socket), false);
+        } catch (error) {
+          fail(
+            error instanceof ConnectionError
+              ? error
+              : new ConnectionError("REFUSED", "Connection failed", String(error)),
+          );
+        }
+      }
+
+      const kept = takeIdle();
+      if (kept !== undefined) use(kept, true);
+      else void open();
+
+      return {
+        abort() {
+          isOver = true;
+          current?.socket.destroy();
+        },
+        pause() {
+          isPaused = true;
+          current?.socket.pause();
+        },
+        resume() {
+          isPaused = false;
+          current?.socket.resume();
+        },
+      };
+    },
+    async probe() {
+      try {
+        const socket = await openConnection(address, { ...options, timeoutMs: Math.min(options.timeoutMs, PROBE_MS) });
+        keep(adopt(socket), IDLE_MS);
+        return true;
+      } catch (error) {
+        // A server that is slow to accept is not lost.
+        return error instanceof ConnectionError && error.code === "TIMEOUT";
+      }
+    },
+    close() {
+      isClosed = true;
+      for (const { socket } of idle.splice(0)) socket.destroy();
+    },
+  };
+}
+
+const PROBE_MS = 5000;
+
+/** How long a server lets a connection be idle, less a second so that we are the first to close it. */
+function idleLimit({ headers }: ResponseHead): number {
+  for (let index = 0; index < headers.length; index += 2) {
+    if (headers[index].toLowerCase() !== "keep-alive") continue;
+    const match = /timeout=(\d+)/.exec(headers[index + 1]);
+    if (match !== null) return Math.min(60_000, Number(match[1]) * 1000 - 1000);
+  }
+  return IDLE_MS;
+}
+
+/** Writes a request, head and body in one piece where that is small. */
+function write(socket: Socket, { authority }: Address, { method, path, headers, body }: UpstreamRequest): void {
+  const length = body === null ? "" : `Content-Length: ${body.length}\r\n`;
+  const head = `${method} ${path} HTTP/1.1\r\nHost: ${authority}\r\n${headers}${length}\r\n`;
+  if (body === null || body.length === 0) socket.write(head, "latin1");
+  else if (body.length > 65_536) {
+    socket.cork();
+    socket.write(head, "latin1");
+    socket.write(body);
+    socket.uncork();
+  } else {
+    const bytes = Buffer.allocUnsafe(head.length + body.length);
+    bytes.write(head, 0, "latin1");
+    body.copy(bytes, head.length);
+    socket.write(bytes);
+  }
+}

@@ -1,0 +1,76 @@
+import type { Socket } from "node:net";
+import { ConnectionError } from "../../errors.ts";
+import { type Address, parseAddress } from "./address.ts";
+
+type Dial = (host: string, port: number, timeoutMs: number) => Promise<Socket>;
+
+/** The proxy that the environment names for a server, or null. Servers on this machine never need one. */
+export function proxyFor(address: Address, env: NodeJS.ProcessEnv): Address | null {
+  if (isLoopback(address.host) || isExcepted(address, read(env, "NO_PROXY") ?? "")) return null;
+  const named = address.isSecure ? read(env, "HTTPS_PROXY") : read(env, "HTTP_PROXY");
+  const text = named ?? read(env, "ALL_PROXY");
+  if (text === undefined) return null;
+  return parseAddress(text.includes("://") ? text : `http://${text}`);
+}
+
+/** Opens a way through a proxy, with CONNECT. */
+export async function openTunnel(proxy: Address, address: Address, timeoutMs: number, dial: Dial): Promise<Socket> {
+  const socket = await dial(proxy.host, proxy.port, timeoutMs);
+  const target = `${address.host.includes(":") ? `[${address.host}]` : address.host}:${address.port}`;
+  const credentials = proxy.credentials === null ? "" : `Proxy-Authorization: ${proxy.credentials}\r\n`;
+  socket.write(`CONNECT ${target} HTTP/1.1\r\nHost: ${target}\r\n${credentials}\r\n`);
+  return new Promise((resolve, reject) => {
+    const fail = (detail: string): void => {
+      clearTimeout(timer);
+      socket.destroy();
+      reject(new ConnectionError("REFUSED", "Connection refused by the proxy", detail));
+    };
+    const timer = setTimeout(() => fail("no answer in time"), timeoutMs);
+    let head = "";
+    const onData = (chunk: Buffer): void => {
+      head += chunk.toString("latin1");
+      const end = head.indexOf("\r\n\r\n");
+      if (end < 0) {
+        if (head.length > MAX_HEAD) fail("no end of its head");
+        return;
+      }
+      socket.off("data", onData);
+      socket.off("error", onError);
+      socket.off("close", onClose);
+      // Nothing may follow before we have spoken.
+      if (!/^HTTP\/1\.[01] 2\d\d/.test(head) || head.length > end + 4) return fail(head.slice(0, 40));
+      clearTimeout(timer);
+      resolve(socket);
+    };
+    const onError = (error: Error): void => fail(error.message);
+    const onClose = (): void => fail("it closed the connection");
+    socket.on("data", onData);
+    socket.on("error", onError);
+    socket.on("close", onClose);
+  });
+}
+
+const MAX_HEAD = 16_384;
+
+function read(env: NodeJS.ProcessEnv, name: string): string | undefined {
+  const value = env[name.toLowerCase()] ?? env[name];
+  return value === undefined || value === "" ? undefined : value;
+}
+
+function isLoopback(host: string): boolean {
+  return host === "localhost" || host === "::1" || host.startsWith("127.");
+}
+
+/** Whether a list such as `example.com,.internal,10.0.0.1:8080,*` names a server. */
+function isExcepted({ host, port }: Address, list: string): boolean {
+  return list
+    .split(/[\s,]+/)
+    .filter((entry) => entry !== "")
+    .some((entry) => {
+      if (entry === "*") return true;
+      const [, name, wanted] = /^(.*?)(?::(\d+))?$/.exec(entry.toLowerCase()) ?? [];
+      if (wanted !== undefined && Number(wanted) !== port) return false;
+      const bare = name.replace(/^\*?\./, "");
+      return host.toLowerCase() === bare || host.toLowerCase().endsWith(`.${bare}`);
+    });
+}

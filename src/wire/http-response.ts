@@ -1,0 +1,242 @@
+/** The head of a response. */
+export interface ResponseHead {
+  readonly status: number;
+  /** Names and values by turns, as they came. */
+  readonly headers: readonly string[];
+}
+
+/** What a response reader hands on. */
+export interface ResponseSink {
+  head(head: ResponseHead): void;
+  /** A piece of the body. */
+  body(bytes: Buffer): void;
+  /** The response is whole. `reusable` is whether the connection can carry another one. */
+  done(reusable: boolean): void;
+  /** The bytes are no HTTP response, or end too early. Nothing more can be read from this connection. */
+  fault(reason: string): void;
+}
+
+/** Reads one response after the other from the bytes of a connection. */
+export interface ResponseReader {
+  /** Begins to read the next response. Bytes that come when none is awaited are a fault. */
+  expect(sink: ResponseSink, method: string): void;
+  push(chunk: Buffer): void;
+  /** The connection ended. */
+  end(): void;
+}
+
+const MAX_HEAD_BYTES = 65_536;
+const MAX_CHUNK_LINE_BYTES = 1024;
+const MAX_TRAILER_BYTES = 16_384;
+
+type State = "idle" | "head" | "length" | "until-end" | "chunk-line" | "chunk" | "chunk-end" | "trailer" | "dead";
+
+/** Makes a reader. It is strict: what two readers could take for two different things is a fault. */
+export function createResponseReader(): ResponseReader {
+  let state: State = "idle";
+  let sink: ResponseSink | null = null;
+  let method = "GET";
+  let pending: Buffer = NOTHING; // of a head or a line that is not whole yet
+  let left = 0; // bytes of the body, or of the chunk, still to come
+  let reusable = true;
+  let trailer = 0;
+
+  function fail(reason: string): void {
+    const listener = sink;
+    state = "dead";
+    sink = null;
+    pending = NOTHING;
+    listener?.fault(reason);
+  }
+
+  function finish(): void {
+    const listener = sink;
+    state = reusable ? "idle" : "dead";
+    sink = null;
+    listener?.done(reusable);
+  }
+
+  /** Takes what belongs to the head; returns how much of the chunk that was, or -1 when all of it did. */
+  function readHead(chunk: Buffer): number {
+    const before = pending.length;
+    const bytes = before === 0 ? chunk : Buffer.concat([pending, chunk]);
+    const end = bytes.indexOf(HEAD_END, Math.max(0, before - 3));
+    if (end < 0) {
+      if (bytes.length > MAX_HEAD_BYTES) fail("the head is too large");
+      else pending = bytes;
+      return -1;
+    }
+    pending = NOTHING;
+    if (end > MAX_HEAD_BYTES) fail("the head is too large");
+    else beginBody(parseHead(bytes.toString("latin1", 0, end)));
+    return end + HEAD_END.length - before;
+  }
+
+  function beginBody(head: Head | string): void {
+    if (typeof head === "string") return fail(head);
+    if (head.status < 200) {
+      // An interim response; the real one follows. A switch of protocols was never asked for.
+      if (head.status === 101) fail("the protocol was switched");
+      return;
+    }
+    reusable = head.keepAlive;
+    const hasNoBody = method === "HEAD" || head.status === 204 || head.status === 304;
+    if (hasNoBody || (!head.chunked && head.length === 0)) {
+      sink?.head(head);
+      return finish();
+    }
+    if (head.chunked) state = "chunk-line";
+    else if (head.length === null) {
+      state = "until-end";
+      reusable = false;
+    } else {
+      state = "length";
+      left = head.length;
+    }
+    sink?.head(head);
+  }
+
+  /** Takes the rest of a line; returns where it ends in the chunk, or -1 when it does not. */
+  function readLine(chunk: Buffer, at: number, limit: number): { line: string; end: number } | null {
+    const newline = chunk.indexOf(LF, at);
+    const piece = chunk.subarray(at, newline < 0 ? chunk.length : newline + 1);
+    const bytes = pending.length === 0 ? piece : Buffer.concat([pending, piece]);
+    if (bytes.length > limit) {
+      fail("a line is too long");
+      return null;
+    }
+    if (newline < 0) {
+      pending = Buffer.from(bytes);
+      return null;
+    }
+    pending = NOTHING;
+    if (bytes[bytes.length - 2] !== CR) {
+      fail("a line ends without CR");
+      return null;
+    }
+    return { line: bytes.toString("latin1", 0, bytes.length - 2), end: newline + 1 };
+  }
+
+  function take(chunk: Buffer, at: number): number {
+    switch (state) {
+      case "idle":
+        fail("bytes came that nobody asked for");
+        return -1;
+      case "head": {
+        const read = readHead(at === 0 ? chunk : chunk.subarray(at));
+        return read < 0 ? -1 : at + read;
+      }
+      case "length":
+      case "chunk": {
+        const size = Math.min(left, chunk.length - at);
+        left -= size;
+        sink?.body(at === 0 && size === chunk.length ? chunk : chunk.subarray(at, at + size));
+        if (left === 0 && state === "length") finish();
+        else if (left === 0 && state === "chunk") state = "chunk-end";
+        return at + size;
+      }
+      case "until-end":
+        sink?.body(at === 0 ? chunk : chunk.subarray(at));
+        return chunk.length;
+      case "chunk-line": {
+        const read = readLine(chunk, at, MAX_CHUNK_LINE_BYTES);
+        if (read === null) return -1;
+        const match = /^([0-9a-fA-F]{1,12})[ \t]*(?:;[^\r\n]*)?$/.exec(read.line);
+        if (match === null) {
+          fail("a chunk has no length");
+          return -1;
+        }
+        left = Number.parseInt(match[1], 16);
+        trailer = 0;
+        state = left === 0 ? "trailer" : "chunk";
+        return read.end;
+      }
+      case "chunk-end": {
+        const read = readLine(chunk, at, 2);
+        if (read === null) return -1;
+        state = "chunk-line";
+        return read.end;
+      }
+      case "trailer": {
+        const read = readLine(chunk, at, MAX_TRAILER_BYTES);
+        if (read === null) return -1;
+        trailer += read.line.length;
+        if (read.line === "") finish();
+        else if (trailer > MAX_TRAILER_BYTES) fail("the trailer is too long");
+        return read.end;
+      }
+      case "dead":
+        return -1;
+    }
+  }
+
+  return {
+    expect(listener, requestMethod) {
+      sink = listener;
+      method = requestMethod;
+      state = "head";
+      reusable = true;
+    },
+    push(chunk) {
+      for (let at = 0; at >= 0 && at < chunk.length;) at = take(chunk, at);
+    },
+    end() {
+      if (state === "until-end") finish();
+      else if (sink !== null) fail("the connection closed");
+      state = "dead";
+    },
+  };
+}
+
+interface Head extends ResponseHead {
+  readonly chunked: boolean;
+  /** Null where the body goes on until the connection ends. */
+  readonly length: number | null;
+  readonly keepAlive: boolean;
+}
+
+/** Takes a head apart, or says what is wrong with it. */
+function parseHead(text: string): Head | string {
+  const lines = text.split("\r\n");
+  const status = /^HTTP\/1\.([01]) ([1-9]\d\d)(?: [\t\x20-\x7e\x80-\xff]*)?$/.exec(lines[0]);
+  if (status === null) return "no status line";
+  const headers: string[] = [];
+  let chunked = false;
+  let length: number | null = null;
+  let keepAlive = status[1] === "1";
+  for (let index = 1; index < lines.length; index++) {
+    const line = lines[index];
+    const colon = line.indexOf(":");
+    const name = line.slice(0, Math.max(colon, 0));
+    const value = line.slice(colon + 1).trim();
+    if (!TOKEN.test(name) || !VALUE.test(value)) return "a header that is none";
+    headers.push(name, value);
+    switch (name.toLowerCase()) {
+      case "content-length": {
+        const size = /^\d{1,15}$/.test(value) ? Number(value) : -1;
+        if (size < 0 || (length !== null && length !== size)) return "no clear length";
+        length = size;
+        break;
+      }
+      case "transfer-encoding":
+        if (chunked || value.toLowerCase() !== "chunked") return "no clear length";
+        chunked = true;
+        break;
+      case "connection":
+        if (/\bclose\b/i.test(value)) keepAlive = false;
+        else if (/\bkeep-alive\b/i.test(value)) keepAlive = true;
+        break;
+      default:
+    }
+  }
+  // Both at once is how responses are smuggled.
+  if (chunked && length !== null) return "no clear length";
+  return { status: Number(status[2]), headers, chunked, length, keepAlive };
+}
+
+const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
+const VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
+const NOTHING = Buffer.alloc(0);
+const HEAD_END = Buffer.from("\r\n\r\n");
+const LF = 0x0a;
+const CR = 0x0d;

@@ -1,0 +1,105 @@
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { createEventFramer, type EventFrame } from "../../src/wire/events.ts";
+
+interface Seen {
+  readonly name: string | null;
+  readonly data: string | null;
+}
+
+function cut(chunks: readonly (string | Buffer)[], maxEventBytes = 1000) {
+  const events: Seen[] = [];
+  const bytes: Buffer[] = [];
+  const excess: string[] = [];
+  const framer = createEventFramer(maxEventBytes, {
+    event({ bytes: buffer, start, end, name, data }: EventFrame) {
+      bytes.push(Buffer.from(buffer.subarray(start, end)));
+      events.push({ name, data: data === null ? null : data.bytes.toString("utf8", data.start, data.end) });
+    },
+    excess(piece, ends) {
+      bytes.push(Buffer.from(piece));
+      if (ends) excess.push("end");
+    },
+    tail: (rest) => bytes.push(rest),
+  });
+  for (const chunk of chunks) framer.push(Buffer.from(chunk));
+  framer.end();
+  return { events, stream: Buffer.concat(bytes).toString("utf8"), excess };
+}
+
+test("an event is its name and its data", () => {
+  expect(cut(["event: message\nid: 1\ndata: {}\n\n"]).events).toEqual([{ name: "message", data: "{}" }]);
+  expect(cut(["data:{}\n\ndata:  x\n\n"]).events).toEqual([
+    { name: null, data: "{}" },
+    { name: null, data: " x" },
+  ]);
+});
+
+test("lines of data are joined", () => {
+  expect(cut(["data: a\ndata\ndata: b\n\n"]).events).toEqual([{ name: null, data: "a\n\nb" }]);
+});
+
+test("comments, keep-alives and priming events carry nothing", () => {
+  expect(cut([": ping\n\nid: 7\nretry: 10\ndata: \n\n\n"]).events).toEqual([
+    { name: null, data: null },
+    { name: null, data: null },
+    { name: null, data: null },
+  ]);
+});
+
+test("CR, LF and CRLF all end lines", () => {
+  const expected = [{ name: "message", data: "{}" }];
+  for (const end of ["\n", "\r", "\r\n"])
+    expect(cut([`event: message${end}data: {}${end}${end}`]).events).toEqual(expected);
+  expect(cut(["event: message\r\ndata: {}\n\r"]).events).toEqual(expected);
+});
+
+test("an event that ends with CR is handed on at once, and an LF that follows belongs to it", () => {
+  const { events } = cut(["data: 1\r\r"]);
+  expect(events).toHaveLength(1);
+  expect(cut(["data: 1\r\n\r", "\ndata: 2\r\n\r\n"]).events).toEqual([
+    { name: null, data: "1" },
+    { name: null, data: "2" },
+  ]);
+});
+
+test("what has no blank line when the stream ends does not count", () => {
+  expect(cut(["data: 1\n\ndata: 2\n"])).toMatchObject({ events: [{ data: "1" }], stream: "data: 1\n\ndata: 2\n" });
+});
+
+test("an event over the limit is not kept, and the next one is read", () => {
+  const { events, excess } = cut([`data: ${"x".repeat(50)}`, "y\n\ndata: 2\n\n"], 20);
+  expect(events).toEqual([{ name: null, data: "2" }]);
+  expect(excess).toEqual(["end"]);
+});
+
+test("where the stream is cut changes neither the events nor the bytes", () => {
+  const line = fc.constantFrom(
+    "data: {}",
+    "data:x",
+    "data",
+    ": c",
+    "event: message",
+    "id: 1",
+    "retry: 5",
+    "odd",
+    "data: é\u2028",
+    "",
+  );
+  const end = fc.constantFrom("\n", "\r\n", "\r");
+  const stream = fc
+    .array(fc.tuple(line, end), { maxLength: 30 })
+    .map((lines) => lines.map((pair) => pair.join("")).join(""));
+  fc.assert(
+    fc.property(stream, fc.array(fc.nat(200), { maxLength: 10 }), (text, cuts) => {
+      const bytes = Buffer.from(text);
+      const places = [...new Set(cuts.map((place) => place % (bytes.length + 1)))].sort((one, other) => one - other);
+      const chunks = [0, ...places].map((from, index) => bytes.subarray(from, places[index] ?? bytes.length));
+      const whole = cut([bytes]);
+      const pieced = cut(chunks.filter((chunk) => chunk.length > 0));
+      expect(pieced.events).toEqual(whole.events);
+      expect(pieced.stream).toBe(text);
+    }),
+    { numRuns: 2000 },
+  );
+});
