@@ -4,8 +4,9 @@ import { auditKeyFile } from "../record/audit-key.ts";
 import type { AuditReport } from "../record/audit-findings.ts";
 import { verifyAudit } from "../record/audit-verify.ts";
 import { nearest } from "./nearest.ts";
-import { type Parsed, usage } from "./options.ts";
+import type { Parsed } from "./options.ts";
 import { value } from "./settings.ts";
+import { showWord, usage } from "./usage.ts";
 
 /** Does what `fairlead audit` is asked to. Exit code 1 means findings, so all that keeps us from telling is 2. */
 export async function runAudit(parsed: Parsed): Promise<number> {
@@ -27,7 +28,7 @@ function checkUsage({ rest }: Parsed, action: string | undefined, files: readonl
   if (action === undefined) throw usage("Nothing to do with an audit log", example);
   if (action !== "verify") {
     const hint = nearest(action, ["verify"]);
-    throw usage(`Unknown word: ${action}`, hint === null ? example : `Did you mean fairlead audit ${hint}?`);
+    throw usage(`Unknown word: ${showWord(action)}`, hint === null ? example : `Did you mean fairlead audit ${hint}?`);
   }
   if (files.length === 0 || rest !== null) throw usage("No audit log to verify", example);
 }

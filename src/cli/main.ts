@@ -1,9 +1,10 @@
-import { ProxyError } from "../errors.ts";
-import { COMMANDS, findCommand } from "./commands.ts";
+import type { ProxyError } from "../errors.ts";
+import { findCommand } from "./commands.ts";
 import { composeHelp } from "./help.ts";
-import { nearest } from "./nearest.ts";
-import { type Parsed, parseCommandLine, usage } from "./options.ts";
+import { checkTogether, unknownCommand, unknownTopic } from "./mistakes.ts";
+import { type Parsed, parseCommandLine } from "./options.ts";
 import { runProxy } from "./run.ts";
+import { showWord, usage } from "./usage.ts";
 import { version } from "./version.ts";
 
 /** Does what the command line says, and resolves with the exit code. */
@@ -21,22 +22,21 @@ async function dispatch(args: readonly string[]): Promise<number> {
   // The command is the first word, if it stands before anything else.
   const first = args[0];
   const name = first === undefined || first.startsWith("-") ? "" : first;
-  const command = findCommand(name);
-  if (command === undefined) throw unknownCommand(name, args);
-  const parsed = parseCommandLine(name === "" ? args : args.slice(1), command.options);
+  const command = first === "" ? undefined : findCommand(name);
+  if (command === undefined) throw unknownCommand(args);
+  const parsed = parseCommandLine(name === "" ? args : args.slice(1), command);
   if (parsed.values.has("help")) return print(composeHelp(command));
   if (parsed.values.has("version")) return print(`fairlead ${version()}\n`);
+  checkTogether(parsed, command);
   switch (command.name) {
     case "":
       if (args.length === 0) return print(composeHelp(command));
-      noWords(parsed);
       return runProxy(parsed);
     case "help":
       return help(parsed);
     case "version":
       return print(`fairlead ${version()}\n`);
     case "tools":
-      noWords(parsed);
       return (await import("./tools.ts")).runTools(parsed);
     case "audit":
       return (await import("./audit.ts")).runAudit(parsed);
@@ -49,28 +49,12 @@ async function dispatch(args: readonly string[]): Promise<number> {
   }
 }
 
-function help(parsed: Parsed): number {
-  const [name = ""] = parsed.words;
+function help({ words, rest }: Parsed): number {
+  const [name = "", extra = rest?.[0]] = words;
+  if (extra !== undefined) throw usage(`Unexpected word: ${showWord(extra)}`, "Write fairlead help [command]");
   const command = findCommand(name);
-  if (command === undefined) throw unknownCommand(name, []);
+  if (command === undefined) throw unknownTopic(name);
   return print(composeHelp(command));
-}
-
-function noWords({ words, rest }: Parsed): void {
-  if (words.length === 0) return;
-  const remedy =
-    rest === null ? `Write the server's command after two dashes: fairlead -- ${words.join(" ")}` : "See fairlead help";
-  throw usage(`Unexpected word: ${words[0]}`, remedy);
-}
-
-function unknownCommand(name: string, args: readonly string[]): ProxyError {
-  const hint = nearest(
-    name,
-    COMMANDS.map((command) => command.name),
-  );
-  if (hint !== null) return usage(`Unknown command: ${name}`, `Did you mean fairlead ${hint}?`);
-  const remedy = args.includes("--") ? "See fairlead help" : `To start a server, write: fairlead -- ${args.join(" ")}`;
-  return usage(`Unknown command: ${name}`, remedy);
 }
 
 function print(text: string): number {

@@ -6,7 +6,7 @@ import { openLog, readCommand, readEnvironment, readPatterns, readTime, value } 
 
 /** Runs the proxy until it is over. */
 export async function runProxy(parsed: Parsed): Promise<number> {
-  const command = readCommand(parsed, "");
+  const command = readCommand(parsed);
   const deny = readPatterns(parsed, "deny");
   const allow = readPatterns(parsed, "allow");
   const log = openLog(parsed);

@@ -7,7 +7,7 @@ import { version } from "./version.ts";
 /** Lists the tools of a server, and what would become of them. */
 export async function runTools(parsed: Parsed): Promise<number> {
   const report = await inspectTools({
-    command: readCommand(parsed, "tools"),
+    command: readCommand(parsed),
     env: readEnvironment(parsed),
     cwd: value(parsed, "cwd"),
     deny: readPatterns(parsed, "deny"),
