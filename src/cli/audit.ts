@@ -5,6 +5,7 @@ import type { AuditReport } from "../record/audit-findings.ts";
 import { verifyAudit } from "../record/audit-verify.ts";
 import { nearest } from "./nearest.ts";
 import type { Parsed } from "./options.ts";
+import { complain, print } from "./output.ts";
 import { value } from "./settings.ts";
 import { showWord, usage } from "./usage.ts";
 
@@ -14,11 +15,11 @@ export async function runAudit(parsed: Parsed): Promise<number> {
     const [action, ...files] = parsed.words;
     checkUsage(parsed, action, files);
     const report = verifyAudit({ files, keyFile: value(parsed, "key") ?? auditKeyFile(process.env) });
-    process.stdout.write(showReport(files.at(-1) ?? "", report));
+    await print(showReport(files.at(-1) ?? "", report));
     return report.findings.length > 0 ? 1 : 0;
   } catch (error) {
     if (!(error instanceof ProxyError)) throw error;
-    process.stderr.write(`Error: ${error.message}\n${error.remedy}\n`);
+    await complain(`Error: ${error.message}\n${error.remedy}\n`);
     return 2;
   }
 }

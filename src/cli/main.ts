@@ -3,6 +3,7 @@ import { findCommand } from "./commands.ts";
 import { composeHelp } from "./help.ts";
 import { checkTogether, unknownCommand, unknownTopic } from "./mistakes.ts";
 import { type Parsed, parseCommandLine } from "./options.ts";
+import { complain, print } from "./output.ts";
 import { runProxy } from "./run.ts";
 import { showWord, usage } from "./usage.ts";
 import { version } from "./version.ts";
@@ -13,7 +14,7 @@ export async function main(args: readonly string[]): Promise<number> {
     return await dispatch(args);
   } catch (error) {
     if (!isProxyError(error)) throw error;
-    process.stderr.write(`Error: ${error.message}\n${error.remedy}\n`);
+    await complain(`Error: ${error.message}\n${error.remedy}\n`);
     return args[0] === "audit" ? 2 : 1; // there, 1 is for findings
   }
 }
@@ -25,17 +26,17 @@ async function dispatch(args: readonly string[]): Promise<number> {
   const command = first === "" ? undefined : findCommand(name);
   if (command === undefined) throw unknownCommand(args);
   const parsed = parseCommandLine(name === "" ? args : args.slice(1), command);
-  if (parsed.values.has("help")) return print(composeHelp(command));
-  if (parsed.values.has("version")) return print(`fairlead ${version()}\n`);
+  if (parsed.values.has("help")) return show(composeHelp(command));
+  if (parsed.values.has("version")) return show(`fairlead ${version()}\n`);
   checkTogether(parsed, command);
   switch (command.name) {
     case "":
-      if (args.length === 0) return print(composeHelp(command));
+      if (args.length === 0) return show(composeHelp(command));
       return runProxy(parsed);
     case "help":
       return help(parsed);
     case "version":
-      return print(`fairlead ${version()}\n`);
+      return show(`fairlead ${version()}\n`);
     case "tools":
       return (await import("./tools.ts")).runTools(parsed);
     case "audit":
@@ -49,16 +50,16 @@ async function dispatch(args: readonly string[]): Promise<number> {
   }
 }
 
-function help({ words, rest }: Parsed): number {
+function help({ words, rest }: Parsed): Promise<number> {
   const [name = "", extra = rest?.[0]] = words;
   if (extra !== undefined) throw usage(`Unexpected word: ${showWord(extra)}`, "Write fairlead help [command]");
   const command = findCommand(name);
   if (command === undefined) throw unknownTopic(name);
-  return print(composeHelp(command));
+  return show(composeHelp(command));
 }
 
-function print(text: string): number {
-  process.stdout.write(text);
+async function show(text: string): Promise<number> {
+  await print(text);
   return 0;
 }
 

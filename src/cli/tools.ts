@@ -1,5 +1,6 @@
 import { type InspectReport, inspectTools, type ToolReport } from "../proxy/inspect.ts";
 import type { Parsed } from "./options.ts";
+import { complain, print } from "./output.ts";
 import { openLog, readCommand, readEnvironment, readPatterns, readTime, value } from "./settings.ts";
 import { composeTable } from "./table.ts";
 import { version } from "./version.ts";
@@ -16,8 +17,8 @@ export async function runTools(parsed: Parsed): Promise<number> {
     version: version(),
     log: openLog(parsed),
   });
-  process.stdout.write(FORMATS[(value(parsed, "format") ?? "table") as keyof typeof FORMATS](report));
-  for (const pattern of report.unmatched) process.stderr.write(`Warning: pattern "${pattern}" matches no tool\n`);
+  await print(FORMATS[(value(parsed, "format") ?? "table") as keyof typeof FORMATS](report));
+  for (const pattern of report.unmatched) await complain(`Warning: pattern "${pattern}" matches no tool\n`);
   return 0;
 }
 
