@@ -30,8 +30,11 @@ export interface LogOptions {
   readonly now?: () => Date;
 }
 
+/** A log that says nothing. */
+export const SILENT_LOG: Log = { error() {}, warn() {}, info() {}, debug() {} };
+
 /** Makes a log. */
-export function createLog(options: LogOptions): Log {
+export function createLog(options: LogOptions = {}): Log {
   const { level = "info", format = "text", file = null, write = writeToStderr, now = () => new Date() } = options;
   const least = LEVELS.indexOf(level);
 

@@ -1,5 +1,6 @@
-import type { Direction, Message } from "../message/message.ts";
+import type { Direction } from "../message/message.ts";
 import type { Turn } from "../session/turn.ts";
+import { readBanner } from "./banner.ts";
 import type { ReportDetails } from "./report.ts";
 
 /** What the log for people says of a message that did not pass. */
@@ -23,20 +24,8 @@ export function sender(direction: Direction): "client" | "server" {
   return direction === "up" ? "client" : "server";
 }
 
-/**
- * The first words of a line that a server wrote for people, where messages belong: mostly a greeting,
- * or a log. Null for what looks like a message: what is in those is not for the log.
- */
-function readBanner({ direction, bytes, start, end }: Message): string | null {
-  if (direction === "up") return null;
-  const text = bytes.toString("utf8", start, Math.min(end, start + MAX_BANNER_BYTES)).trimStart();
-  return /^[[{]/.test(text) ? null : cut(text, MAX_BANNER_CHARACTERS);
-}
-
-const MAX_BANNER_BYTES = 200;
-const MAX_BANNER_CHARACTERS = 40;
 const MAX_NAME_CHARACTERS = 200;
 
-function cut(text: string, maxCharacters = MAX_NAME_CHARACTERS): string {
-  return text.length > maxCharacters ? `${text.slice(0, maxCharacters)}…` : text;
+function cut(name: string): string {
+  return name.length > MAX_NAME_CHARACTERS ? `${name.slice(0, MAX_NAME_CHARACTERS)}…` : name;
 }
