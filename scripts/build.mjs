@@ -1,6 +1,6 @@
 // Builds the command (one CommonJS file and the parts it loads late) and the library (file by file, with types).
 import { spawnSync } from "node:child_process";
-import { chmodSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
@@ -40,24 +40,43 @@ async function buildCommand() {
     legalComments: "none",
     plugins: [splitLate],
     logLevel: "warning",
+    metafile: true,
+    absWorkingDir: root,
   };
   const main = join(outdir, "fairlead.cjs");
-  await build({
-    ...options,
-    entryPoints: [join(root, "src", "cli", "fairlead.ts")],
-    outfile: main,
-    banner: { js: "#!/usr/bin/env node" },
-  });
+  const parts = [];
+  parts.push(
+    await build({
+      ...options,
+      entryPoints: [join(root, "src", "cli", "fairlead.ts")],
+      outfile: main,
+      banner: { js: "#!/usr/bin/env node" },
+    }),
+  );
   chmodSync(main, 0o755);
   const built = new Set();
   while (built.size < late.size) {
     for (const [file, name] of late) {
       if (built.has(file)) continue;
       built.add(file);
-      await build({ ...options, entryPoints: [file], outfile: join(outdir, name) });
+      parts.push(await build({ ...options, entryPoints: [file], outfile: join(outdir, name) }));
     }
   }
   writeFileSync(join(outdir, "package.json"), '{ "type": "commonjs" }\n');
+  writeFileSync(join(outdir, "THIRD-PARTY-NOTICES.txt"), composeNotices(parts));
+}
+
+/** Whose work is in the command, with the licence that comes with it. One without a licence does not get in. */
+function composeNotices(parts) {
+  const inputs = parts.flatMap(({ metafile }) => Object.keys(metafile.inputs));
+  const folders = inputs.flatMap((input) => /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(input)?.[0] ?? []);
+  const notices = [...new Set(folders)].map((folder) => {
+    const { name, version: theirs, license } = JSON.parse(readFileSync(join(root, folder, "package.json"), "utf8"));
+    const file = readdirSync(join(root, folder)).find((each) => /^licen[cs]e/i.test(each));
+    if (file === undefined) throw new Error(`${folder} has no licence, so it cannot be part of the command`);
+    return `${name} ${theirs} (${license})\n\n${readFileSync(join(root, folder, file), "utf8").trim()}\n`;
+  });
+  return ["The command contains these packages.\n", ...notices].join(`\n${"-".repeat(80)}\n\n`);
 }
 
 function buildLibrary() {

@@ -2,7 +2,7 @@
 // Plain Node, because it runs before anything is installed.
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
@@ -27,12 +27,14 @@ export function install(folder = root) {
   say(`Installing ${name} …`);
   // By the lockfile, like `npm ci`. That one refuses a lockfile from which optional packages for
   // other platforms are missing, and registries do not always have them all.
-  run(...npm("install", "--no-save", "--no-audit", "--no-fund", "--loglevel=error"), { cwd: folder });
+  const quiet = ["--no-save", "--no-audit", "--no-fund", "--loglevel=error"];
+  // No package runs a script of its own. And an npm that started us, say `npm publish --dry-run`, hands its options on.
+  run(...npm("install", "--ignore-scripts", "--no-dry-run", "--no-global", ...quiet), { cwd: folder });
   writeFileSync(stamp, wanted);
 }
 
-/** Builds the command and the library, unless that has been done. */
-export function build() {
+/** Builds the command and the library, unless that has been done; `anew` builds them all the same. */
+export function build({ anew = false } = {}) {
   const stamp = join(root, "dist", ".fairlead-built");
   const inputs = [
     ...filesIn(join(root, "src")),
@@ -40,11 +42,31 @@ export function build() {
   ];
   inputs.push(join(root, "tsconfig.build.json"), join(root, "scripts", "build.mjs"));
   const wanted = digest(inputs, "");
-  if (read(stamp) === wanted && existsSync(command)) return;
+  if (!anew && read(stamp) === wanted && existsSync(command)) return;
   say("Building …");
   run(process.execPath, [join(root, "scripts", "build.mjs")]);
-  mkdirSync(dirname(stamp), { recursive: true });
   writeFileSync(stamp, wanted);
+}
+
+/** Checks or mends the sources with one of the tools. */
+export function runTool(name, ...words) {
+  run(process.execPath, [tool(name), ...words]);
+}
+
+/** Where a tool's program is: Windows cannot start what npm puts into node_modules/.bin with Node itself. */
+export function tool(name) {
+  return join(
+    root,
+    "node_modules",
+    ...{
+      oxfmt: ["oxfmt", "bin", "oxfmt"],
+      oxlint: ["oxlint", "bin", "oxlint"],
+      tsc: ["typescript", "bin", "tsc"],
+      knip: ["knip", "bin", "knip.js"],
+      publint: ["publint", "src", "cli.js"],
+      vitest: ["vitest", "vitest.mjs"],
+    }[name],
+  );
 }
 
 /** Runs a program of the project to its end. A failure ends us with its exit code. */

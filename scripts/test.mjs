@@ -3,7 +3,7 @@
 import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { build, install, root, run, say } from "./setup.mjs";
+import { build, install, root, runTool, say, tool } from "./setup.mjs";
 
 const args = process.argv.slice(2);
 const quick = args.includes("--quick");
@@ -30,20 +30,5 @@ process.exit(status ?? 1);
 
 function check(what, program, words) {
   say(`Checking ${what} …`);
-  run(process.execPath, [tool(program), ...words]);
-}
-
-function tool(name) {
-  return join(
-    root,
-    "node_modules",
-    ...{
-      oxfmt: ["oxfmt", "bin", "oxfmt"],
-      oxlint: ["oxlint", "bin", "oxlint"],
-      tsc: ["typescript", "bin", "tsc"],
-      knip: ["knip", "bin", "knip.js"],
-      publint: ["publint", "src", "cli.js"],
-      vitest: ["vitest", "vitest.mjs"],
-    }[name],
-  );
+  runTool(program, ...words);
 }

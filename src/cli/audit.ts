@@ -4,8 +4,10 @@ import { auditKeyFile } from "../record/audit-key.ts";
 import type { AuditReport } from "../record/audit-findings.ts";
 import { verifyAudit } from "../record/audit-verify.ts";
 import { nearest } from "./nearest.ts";
-import { type Parsed, usage } from "./options.ts";
+import type { Parsed } from "./options.ts";
+import { complain, print } from "./output.ts";
 import { value } from "./settings.ts";
+import { showWord, usage } from "./usage.ts";
 
 /** Does what `fairlead audit` is asked to. Exit code 1 means findings, so all that keeps us from telling is 2. */
 export async function runAudit(parsed: Parsed): Promise<number> {
@@ -13,11 +15,11 @@ export async function runAudit(parsed: Parsed): Promise<number> {
     const [action, ...files] = parsed.words;
     checkUsage(parsed, action, files);
     const report = verifyAudit({ files, keyFile: value(parsed, "key") ?? auditKeyFile(process.env) });
-    process.stdout.write(showReport(files.at(-1) ?? "", report));
+    await print(showReport(files.at(-1) ?? "", report));
     return report.findings.length > 0 ? 1 : 0;
   } catch (error) {
     if (!(error instanceof ProxyError)) throw error;
-    process.stderr.write(`Error: ${error.message}\n${error.remedy}\n`);
+    await complain(`Error: ${error.message}\n${error.remedy}\n`);
     return 2;
   }
 }
@@ -27,7 +29,7 @@ function checkUsage({ rest }: Parsed, action: string | undefined, files: readonl
   if (action === undefined) throw usage("Nothing to do with an audit log", example);
   if (action !== "verify") {
     const hint = nearest(action, ["verify"]);
-    throw usage(`Unknown word: ${action}`, hint === null ? example : `Did you mean fairlead audit ${hint}?`);
+    throw usage(`Unknown word: ${showWord(action)}`, hint === null ? example : `Did you mean fairlead audit ${hint}?`);
   }
   if (files.length === 0 || rest !== null) throw usage("No audit log to verify", example);
 }

@@ -8,6 +8,8 @@ export interface Command {
   readonly usage: readonly string[];
   readonly summary: string;
   readonly options: readonly Option[];
+  /** What may stand beside the options: a server's command after `--`, words of its own, or nothing. */
+  readonly takes: "server" | "words" | "nothing";
   /** What the help says after the options. */
   readonly notes: readonly string[];
   /** Left out of the help. */
@@ -21,15 +23,25 @@ const FILTER: readonly Option[] = [
     name: "deny",
     value: "<re,re,…>",
     repeats: true,
-    help: "hide and refuse tools whose name matches any of these regular expressions",
+    help: "hide and refuse tools whose name matches any of these regular expressions; may be repeated",
   },
-  { name: "allow", value: "<re,re,…>", repeats: true, help: "only tools that match any of these; --deny still wins" },
+  {
+    name: "allow",
+    value: "<re,re,…>",
+    repeats: true,
+    help: "show only tools that match any of these; --deny still wins",
+  },
 ];
 
 const CHILD: readonly Option[] = [
   { name: "env", value: "NAME=value", repeats: true, help: "a variable for the server's environment" },
   { name: "cwd", value: "<dir>", help: "the directory the server is started in" },
-  { name: "tools-timeout", value: "<time>", help: "how long fetching the tool list may take", fallback: "10s" },
+  {
+    name: "tools-timeout",
+    value: "<time>",
+    help: "how long fetching the tool list may take: 500ms, 10s, 2m, 1h",
+    fallback: "10s",
+  },
 ];
 
 const LOG: readonly Option[] = [
@@ -41,8 +53,10 @@ const LOG: readonly Option[] = [
 const EXIT_CODES = [
   "Exit codes:",
   "  0   the client closed the conversation",
-  "  n   the server ended by itself with exit code n",
-  "  1   anything else: a mistake in the command line, a signal, a server that was lost",
+  "  n   the server ended by itself with exit code n, which is not 0; also after",
+  "      the client closed",
+  "  1   anything else: a mistake in the command line, a signal, a server that",
+  "      could not be started or was lost",
 ];
 
 /** All commands, the proxy first. */
@@ -51,6 +65,7 @@ export const COMMANDS: readonly Command[] = [
     name: "",
     usage: ["fairlead [options] -- <command> [args…]"],
     summary: "put Fairlead in front of an MCP server that speaks on stdin and stdout",
+    takes: "server",
     options: [
       ...FILTER,
       ...CHILD,
@@ -59,8 +74,8 @@ export const COMMANDS: readonly Command[] = [
         name: "audit-level",
         value: "<level>",
         choices: ["default", "all"],
-        help: "all: also what simply passes, answers with their latency",
-        fallback: "default",
+        help: "how much is recorded; all adds what simply passes, and the latency of answers",
+        needs: "audit",
       },
       ...LOG,
       HELP,
@@ -71,7 +86,8 @@ export const COMMANDS: readonly Command[] = [
   {
     name: "tools",
     usage: ["fairlead tools [options] -- <command> [args…]"],
-    summary: "list the tools of a server, which of them would be hidden, and what each costs a model's context",
+    summary: "list a server's tools: which stay, which would be hidden, what each costs a model's context",
+    takes: "server",
     options: [
       ...FILTER,
       ...CHILD,
@@ -79,30 +95,40 @@ export const COMMANDS: readonly Command[] = [
         name: "format",
         value: "<format>",
         choices: ["table", "names", "json"],
-        help: "table, only the names that stay, or json",
+        help: "a table, only the names that stay, or JSON",
         fallback: "table",
       },
       ...LOG,
       HELP,
     ],
-    notes: ["Exit codes:", "  0   listed", "  1   the server could not be started, or its list could not be fetched"],
+    notes: [
+      "Exit codes:",
+      "  0   listed",
+      "  1   a mistake in the command line, a server that could not be started, or a",
+      "      list that could not be fetched",
+    ],
   },
   {
     name: "audit",
     usage: ["fairlead audit verify [--key <file>] <file>…"],
     summary: "check that nothing was removed from or changed in an audit log",
+    takes: "words",
     options: [{ name: "key", value: "<file>", help: "the key the log was written with, if not your own" }, HELP],
     notes: [
+      "Several files are the parts of one log that was moved away and begun anew, the",
+      "oldest first.",
+      "",
       "Exit codes:",
       "  0   all records are there and as they were written",
       "  1   something was removed, changed, cut or forged: each finding with its line",
-      "  2   it cannot be told: no file, or no key",
+      "  2   it cannot be told: no audit log, no key, a mistake in the command line",
     ],
   },
   {
     name: "demo",
     usage: ["fairlead demo"],
-    summary: "a small server behind Fairlead, and a conversation in which you see what passes, is hidden or refused",
+    summary: "see what passes, what is hidden and what is refused, in a conversation with a small server",
+    takes: "nothing",
     options: [HELP],
     notes: [],
   },
@@ -110,6 +136,7 @@ export const COMMANDS: readonly Command[] = [
     name: "demo-server",
     usage: ["fairlead demo-server"],
     summary: "the small server of the demo",
+    takes: "nothing",
     options: [HELP],
     notes: [],
     isHidden: true,
@@ -118,10 +145,18 @@ export const COMMANDS: readonly Command[] = [
     name: "help",
     usage: ["fairlead help [command]"],
     summary: "show the help of a command",
+    takes: "words",
     options: [HELP],
     notes: [],
   },
-  { name: "version", usage: ["fairlead version"], summary: "show the version", options: [HELP], notes: [] },
+  {
+    name: "version",
+    usage: ["fairlead version"],
+    summary: "show the version",
+    takes: "nothing",
+    options: [HELP],
+    notes: [],
+  },
 ];
 
 /** The command of this name. */

@@ -3,6 +3,7 @@ import { parsePatternList } from "../policy/patterns.ts";
 import { createProxy } from "../proxy/proxy.ts";
 import type { AuditEvent } from "../record/event.ts";
 import { createLog } from "../record/log.ts";
+import { print, wantsColor } from "./output.ts";
 
 const DENY = "^delete_";
 
@@ -47,8 +48,8 @@ const SCENES: readonly { readonly title: string; readonly says: string; readonly
 ];
 
 /** Plays a short conversation through a real proxy and a real server, and shows what becomes of every message. */
-export async function runDemo(write: (text: string) => void = (text) => process.stdout.write(text)): Promise<number> {
-  const paint = process.stdout.isTTY ? color : (_: string, text: string) => text;
+export async function runDemo(): Promise<number> {
+  const paint = wantsColor(process.stdout, process.env) ? color : (_: string, text: string) => text;
   const input = new PassThrough();
   const output = new PassThrough();
   let heard: (() => void) | undefined;
@@ -84,7 +85,7 @@ export async function runDemo(write: (text: string) => void = (text) => process.
   // Clients start servers with a bare environment: full paths always work.
   const args = [process.argv[1], "--deny", DENY, "--", "npx", "-y", "some-server"].map((word) => JSON.stringify(word));
   write(`  { "command": ${JSON.stringify(process.execPath)}, "args": [${args.join(", ")}] }\n`);
-  write(
+  await print(
     `To see what a server offers and what hiding saves: ${paint("bold", "fairlead tools -- npx -y some-server")}\n`,
   );
   return code;
@@ -115,6 +116,10 @@ function explain({ direction, verdict, rule, bytes, sent }: AuditEvent): string 
     case "drop":
       return `✗ dropped (${rule}): nothing goes ${way}`;
   }
+}
+
+function write(text: string): void {
+  void print(text); // in its order, and the last one is waited for
 }
 
 function cut(line: string): string {

@@ -23,16 +23,17 @@ export function composeHelp(command: Command): string {
   return `${lines.join("\n")}\n`;
 }
 
-function heading(option: Option): string {
-  return option.value === null ? `--${option.name}` : `--${option.name} ${option.value}`;
+function heading({ name, value }: Option): string {
+  if (value !== null) return `--${name} ${value}`;
+  return name === "help" ? "--help, -h" : name === "version" ? "--version, -V" : `--${name}`;
 }
 
-/** A text in lines of at most 100 characters, the later ones under the first one's text. */
+/** A text in lines that fit the narrowest terminal, the later ones under the first one's text. */
 function wrap(indent: string, text: string): string[] {
   const lines = [];
   let line = indent;
   for (const word of text.split(" ")) {
-    if (line.length + word.length > 99 && line.length > indent.length) {
+    if (line.length + word.length > MAX_COLUMNS && line.length > indent.length) {
       lines.push(line.trimEnd());
       line = " ".repeat(indent.length);
     }
@@ -41,3 +42,5 @@ function wrap(indent: string, text: string): string[] {
   lines.push(line.trimEnd());
   return lines;
 }
+
+const MAX_COLUMNS = 80;

@@ -1,9 +1,11 @@
-import { ProxyError } from "../errors.ts";
-import { COMMANDS, findCommand } from "./commands.ts";
+import type { ProxyError } from "../errors.ts";
+import { findCommand } from "./commands.ts";
 import { composeHelp } from "./help.ts";
-import { nearest } from "./nearest.ts";
-import { type Parsed, parseCommandLine, usage } from "./options.ts";
+import { checkTogether, unknownCommand, unknownTopic } from "./mistakes.ts";
+import { type Parsed, parseCommandLine } from "./options.ts";
+import { complain, print } from "./output.ts";
 import { runProxy } from "./run.ts";
+import { showWord, usage } from "./usage.ts";
 import { version } from "./version.ts";
 
 /** Does what the command line says, and resolves with the exit code. */
@@ -12,7 +14,7 @@ export async function main(args: readonly string[]): Promise<number> {
     return await dispatch(args);
   } catch (error) {
     if (!isProxyError(error)) throw error;
-    process.stderr.write(`Error: ${error.message}\n${error.remedy}\n`);
+    await complain(`Error: ${error.message}\n${error.remedy}\n`);
     return args[0] === "audit" ? 2 : 1; // there, 1 is for findings
   }
 }
@@ -21,22 +23,21 @@ async function dispatch(args: readonly string[]): Promise<number> {
   // The command is the first word, if it stands before anything else.
   const first = args[0];
   const name = first === undefined || first.startsWith("-") ? "" : first;
-  const command = findCommand(name);
-  if (command === undefined) throw unknownCommand(name, args);
-  const parsed = parseCommandLine(name === "" ? args : args.slice(1), command.options);
-  if (parsed.values.has("help")) return print(composeHelp(command));
-  if (parsed.values.has("version")) return print(`fairlead ${version()}\n`);
+  const command = first === "" ? undefined : findCommand(name);
+  if (command === undefined) throw unknownCommand(args);
+  const parsed = parseCommandLine(name === "" ? args : args.slice(1), command);
+  if (parsed.values.has("help")) return show(composeHelp(command));
+  if (parsed.values.has("version")) return show(`fairlead ${version()}\n`);
+  checkTogether(parsed, command);
   switch (command.name) {
     case "":
-      if (args.length === 0) return print(composeHelp(command));
-      noWords(parsed);
+      if (args.length === 0) return show(composeHelp(command));
       return runProxy(parsed);
     case "help":
       return help(parsed);
     case "version":
-      return print(`fairlead ${version()}\n`);
+      return show(`fairlead ${version()}\n`);
     case "tools":
-      noWords(parsed);
       return (await import("./tools.ts")).runTools(parsed);
     case "audit":
       return (await import("./audit.ts")).runAudit(parsed);
@@ -49,32 +50,16 @@ async function dispatch(args: readonly string[]): Promise<number> {
   }
 }
 
-function help(parsed: Parsed): number {
-  const [name = ""] = parsed.words;
+function help({ words, rest }: Parsed): Promise<number> {
+  const [name = "", extra = rest?.[0]] = words;
+  if (extra !== undefined) throw usage(`Unexpected word: ${showWord(extra)}`, "Write fairlead help [command]");
   const command = findCommand(name);
-  if (command === undefined) throw unknownCommand(name, []);
-  return print(composeHelp(command));
+  if (command === undefined) throw unknownTopic(name);
+  return show(composeHelp(command));
 }
 
-function noWords({ words, rest }: Parsed): void {
-  if (words.length === 0) return;
-  const remedy =
-    rest === null ? `Write the server's command after two dashes: fairlead -- ${words.join(" ")}` : "See fairlead help";
-  throw usage(`Unexpected word: ${words[0]}`, remedy);
-}
-
-function unknownCommand(name: string, args: readonly string[]): ProxyError {
-  const hint = nearest(
-    name,
-    COMMANDS.map((command) => command.name),
-  );
-  if (hint !== null) return usage(`Unknown command: ${name}`, `Did you mean fairlead ${hint}?`);
-  const remedy = args.includes("--") ? "See fairlead help" : `To start a server, write: fairlead -- ${args.join(" ")}`;
-  return usage(`Unknown command: ${name}`, remedy);
-}
-
-function print(text: string): number {
-  process.stdout.write(text);
+async function show(text: string): Promise<number> {
+  await print(text);
   return 0;
 }
 

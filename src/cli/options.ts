@@ -1,5 +1,8 @@
-import { ProxyError } from "../errors.ts";
+import { showText } from "../message/text.ts";
+import type { Command } from "./commands.ts";
+import { strayWord, unknownOption } from "./mistakes.ts";
 import { nearest } from "./nearest.ts";
+import { usage } from "./usage.ts";
 
 /** One option of the command line. */
 export interface Option {
@@ -11,6 +14,8 @@ export interface Option {
   /** The only values it takes. */
   readonly choices?: readonly string[];
   readonly fallback?: string;
+  /** The option without which it means nothing. */
+  readonly needs?: string;
 }
 
 /** A command line, taken apart. */
@@ -20,55 +25,64 @@ export interface Parsed {
   /** Everything after `--`; null where there is none. */
   readonly rest: readonly string[] | null;
   readonly values: ReadonlyMap<string, readonly string[]>;
+  /** Everything before `--`, as it was typed, with the command's name. */
+  readonly typed: readonly string[];
 }
 
-/** Takes a command line apart by the options it may have. */
-export function parseCommandLine(args: readonly string[], options: readonly Option[]): Parsed {
-  const byName = new Map(options.map((option) => [option.name, option]));
+/** Takes a command line apart, without the command's name, by the options that command may have. */
+export function parseCommandLine(args: readonly string[], command: Command): Parsed {
+  const byName = new Map(command.options.map((option) => [option.name, option]));
   const words: string[] = [];
   const values = new Map<string, string[]>();
+  const prefix = command.name === "" ? [] : [command.name];
   for (let at = 0; at < args.length; at++) {
     const word = args[at];
-    if (word === "--") return { words, values, rest: args.slice(at + 1) };
+    if (word === "--") return { words, values, rest: args.slice(at + 1), typed: [...prefix, ...args.slice(0, at)] };
     if (word === "-h") values.set("help", ["true"]);
     else if (word === "-V") values.set("version", ["true"]);
-    else if (!word.startsWith("-") || word === "-") words.push(word);
-    else {
+    else if (!word.startsWith("-") || word === "-") {
+      if (command.takes === "server") throw strayWord(args, at, command);
+      words.push(word);
+    } else {
       const equals = word.indexOf("=");
       const name = word.slice(2, equals < 0 ? undefined : equals);
       const option = word.startsWith("--") ? byName.get(name) : undefined;
-      if (option === undefined) throw unknownOption(equals < 0 ? word : word.slice(0, equals), options);
-      let value = "true";
-      if (option.value !== null) {
-        const given = equals < 0 ? args[++at] : word.slice(equals + 1);
-        if (given === undefined || (equals < 0 && given === "--")) {
-          throw usage(`Option --${name} needs a value`, `Write --${name} ${option.value}`);
-        }
-        value = given;
-      } else if (equals >= 0) throw usage(`Option --${name} takes no value`, `Write --${name}`);
-      if (option.choices !== undefined && !option.choices.includes(value)) {
-        const hint = nearest(value, option.choices);
-        const remedy = `It is one of: ${option.choices.join(", ")}${hint === null ? "" : `. Did you mean ${hint}?`}`;
-        throw usage(`Option --${name} cannot be "${value}"`, remedy);
-      }
+      if (option === undefined) throw unknownOption(equals < 0 ? word : word.slice(0, equals), command);
+      const value = readValue(option, equals < 0 ? null : word.slice(equals + 1), args[at + 1]);
+      if (option.value !== null && equals < 0) at++;
       const before = values.get(name);
       if (before === undefined) values.set(name, [value]);
       else if (option.repeats === true) before.push(value);
       else throw usage(`Option --${name} is given twice`, "Give it once");
     }
   }
-  return { words, values, rest: null };
+  return { words, values, rest: null, typed: [...prefix, ...args] };
 }
 
-/** A mistake in the command line, and what to write instead. */
-export function usage(message: string, remedy: string): ProxyError {
-  return new ProxyError("BAD_USAGE", message, remedy);
+/** The value of an option: what stands after its equals sign, or else the next word. */
+function readValue(option: Option, attached: string | null, next: string | undefined): string {
+  const { name, choices } = option;
+  if (option.value === null) {
+    if (attached !== null) throw usage(`Option --${name} takes no value`, `Write --${name}`);
+    return "true";
+  }
+  const value = attached ?? next;
+  const form = `--${name} ${option.value}`;
+  if (value === undefined || (attached === null && isOption(value))) {
+    const isValue = value === undefined || value === "--" ? "" : `, or --${name}=${value} if that is the value`;
+    throw usage(`Option --${name} needs a value`, `Write ${form}${isValue}`);
+  }
+  if (choices !== undefined && !choices.includes(value)) {
+    const hint = nearest(value, choices);
+    const remedy = `It is one of: ${choices.join(", ")}${hint === null ? "" : `. Did you mean ${hint}?`}`;
+    throw usage(`Option --${name} cannot be "${showText(value)}"`, remedy);
+  }
+  // Mostly a variable that is not set. Taken for a pattern it would hide nothing, and nobody would know.
+  if (value.trim() === "") throw usage(`Option --${name} cannot be "${showText(value)}"`, `Write ${form}`);
+  return value;
 }
 
-function unknownOption(word: string, options: readonly Option[]): ProxyError {
-  const hint = nearest(
-    word,
-    options.map((option) => `--${option.name}`),
-  );
-  return usage(`Unknown option: ${word}`, hint === null ? "See fairlead help" : `Did you mean ${hint}?`);
+/** A single dash may begin a pattern, two begin an option. */
+function isOption(word: string): boolean {
+  return word.startsWith("--") || word === "-h" || word === "-V";
 }

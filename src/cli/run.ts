@@ -2,11 +2,12 @@ import { createProxy, type Proxy } from "../proxy/proxy.ts";
 import type { AuditLog } from "../record/audit-writer.ts";
 import type { Log } from "../record/log.ts";
 import type { Parsed } from "./options.ts";
+import { complain } from "./output.ts";
 import { openLog, readCommand, readEnvironment, readPatterns, readTime, value } from "./settings.ts";
 
 /** Runs the proxy until it is over. */
 export async function runProxy(parsed: Parsed): Promise<number> {
-  const command = readCommand(parsed, "");
+  const command = readCommand(parsed);
   const deny = readPatterns(parsed, "deny");
   const allow = readPatterns(parsed, "allow");
   const log = openLog(parsed);
@@ -38,7 +39,7 @@ export async function runProxy(parsed: Parsed): Promise<number> {
   const { code, lost, child } = await proxy.ended;
   await audit?.flush();
   if (lost) log.info("the server ended", child.signal === null ? { code: child.code } : { signal: child.signal });
-  if (lost) process.stderr.write("Error: Lost connection to upstream MCP\nShutting down proxy\n");
+  if (lost) await complain("Error: Lost connection to upstream MCP\nShutting down proxy\n");
   return code;
 }
 

@@ -2,7 +2,8 @@ import { closeSync, openSync } from "node:fs";
 import { ProxyError } from "../errors.ts";
 import { parsePatternList, type Pattern } from "../policy/patterns.ts";
 import { createLog, type Level, type Log } from "../record/log.ts";
-import { type Parsed, usage } from "./options.ts";
+import type { Parsed } from "./options.ts";
+import { showLine, showWord, usage } from "./usage.ts";
 
 /** The value of an option that is given at most once. */
 export function value(parsed: Parsed, name: string): string | undefined {
@@ -11,7 +12,11 @@ export function value(parsed: Parsed, name: string): string | undefined {
 
 /** The patterns of --deny or --allow. */
 export function readPatterns(parsed: Parsed, list: "deny" | "allow"): Pattern[] {
-  return (parsed.values.get(list) ?? []).flatMap((text) => parsePatternList(text, list));
+  return (parsed.values.get(list) ?? []).flatMap((text) => {
+    const patterns = parsePatternList(text, list);
+    if (patterns.length === 0) throw usage(`Option --${list} cannot be "${text}"`, `Write --${list} <re,re,…>`);
+    return patterns;
+  });
 }
 
 /** The variables of --env. */
@@ -19,34 +24,38 @@ export function readEnvironment(parsed: Parsed): Record<string, string> {
   const variables: Record<string, string> = {};
   for (const text of parsed.values.get("env") ?? []) {
     const equals = text.indexOf("=");
-    if (equals <= 0) throw usage(`Not a variable: --env ${text}`, "Write --env NAME=value");
+    if (equals <= 0) throw usage(`Not a variable: --env ${showWord(text)}`, "Write --env NAME=value");
     variables[text.slice(0, equals)] = text.slice(equals + 1);
   }
   return variables;
 }
 
 /** The command after `--`. */
-export function readCommand(parsed: Parsed, name: string): string[] {
-  const command = parsed.rest ?? [];
-  if (command.length === 0) {
-    const words = name === "" ? "fairlead" : `fairlead ${name}`;
-    throw usage("No server to start", `Write the server's command after two dashes: ${words} -- npx some-server`);
-  }
-  return [...command];
+export function readCommand({ rest, typed }: Parsed): string[] {
+  const command = rest ?? [];
+  if (command.length > 0 && command[0] !== "") return [...command];
+  const what = command.length === 0 ? "No server to start" : 'The server\'s command is empty: ""';
+  const line = showLine([...typed, "--", "npx", "some-server"]);
+  throw usage(what, `Write the server's command after two dashes: ${line}`);
 }
 
-/** A time such as 500ms, 10s or 1m, in milliseconds. */
+/** A time such as 500ms, 10s, 1m or 1h, in milliseconds. */
 export function readTime(parsed: Parsed, name: string, fallback: number): number {
   const text = value(parsed, name);
   if (text === undefined) return fallback;
-  const match = /^(\d+(?:\.\d+)?)(ms|s|m)?$/.exec(text);
-  const milliseconds =
-    match === null ? 0 : Number(match[1]) * { ms: 1, s: 1000, m: 60_000 }[match[2] as "ms" | "s" | "m"];
-  if (!(milliseconds > 0 && milliseconds <= 2 ** 31 - 1)) {
-    throw usage(`Not a positive duration: --${name} ${text}`, `Write a number and its unit, such as --${name} 10s`);
+  const match = /^(\d+(?:\.\d+)?)(ms|s|m|h)$/.exec(text);
+  const milliseconds = match === null ? 0 : Number(match[1]) * UNITS[match[2] as keyof typeof UNITS];
+  if (!(milliseconds > 0 && milliseconds <= MAX_TIMER_MS)) {
+    const remedy = `Write a number and a unit (ms, s, m or h), such as --${name} 10s`;
+    throw usage(`Not a positive duration: --${name} ${showWord(text)}`, remedy);
   }
   return milliseconds;
 }
+
+const UNITS = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 };
+
+/** Timers count no further: almost 25 days. */
+const MAX_TIMER_MS = 2 ** 31 - 1;
 
 /** The log for people, as the options want it. */
 export function openLog(parsed: Parsed): Log {

@@ -1,5 +1,7 @@
+import { NOT_ALLOWED } from "../policy/tool-filter.ts";
 import { type InspectReport, inspectTools, type ToolReport } from "../proxy/inspect.ts";
 import type { Parsed } from "./options.ts";
+import { complain, print } from "./output.ts";
 import { openLog, readCommand, readEnvironment, readPatterns, readTime, value } from "./settings.ts";
 import { composeTable } from "./table.ts";
 import { version } from "./version.ts";
@@ -7,7 +9,7 @@ import { version } from "./version.ts";
 /** Lists the tools of a server, and what would become of them. */
 export async function runTools(parsed: Parsed): Promise<number> {
   const report = await inspectTools({
-    command: readCommand(parsed, "tools"),
+    command: readCommand(parsed),
     env: readEnvironment(parsed),
     cwd: value(parsed, "cwd"),
     deny: readPatterns(parsed, "deny"),
@@ -16,8 +18,8 @@ export async function runTools(parsed: Parsed): Promise<number> {
     version: version(),
     log: openLog(parsed),
   });
-  process.stdout.write(FORMATS[(value(parsed, "format") ?? "table") as keyof typeof FORMATS](report));
-  for (const pattern of report.unmatched) process.stderr.write(`Warning: pattern "${pattern}" matches no tool\n`);
+  await print(FORMATS[(value(parsed, "format") ?? "table") as keyof typeof FORMATS](report));
+  for (const pattern of report.unmatched) await complain(`Warning: pattern "${pattern}" matches no tool\n`);
   return 0;
 }
 
@@ -26,28 +28,39 @@ const FORMATS = { table: composeReport, names: composeNames, json: composeJson }
 /** A rule of thumb: English prose and JSON come to about four bytes a token. */
 const BYTES_PER_TOKEN = 4;
 
+function bytes(tools: readonly ToolReport[]): number {
+  return tools.reduce((sum, tool) => sum + tool.bytes, 0);
+}
+
 function tokens(tools: readonly ToolReport[]): number {
-  return Math.ceil(tools.reduce((sum, tool) => sum + tool.bytes, 0) / BYTES_PER_TOKEN);
+  return Math.ceil(bytes(tools) / BYTES_PER_TOKEN);
 }
 
 function composeReport({ tools }: InspectReport): string {
-  const rows = tools.map((tool) => [
-    tool.name,
-    tool.hiddenBy === null ? "shown" : `hidden by ${tool.hiddenBy}`,
-    String(tool.bytes),
-    `~${tokens([tool])}`,
-  ]);
-  const hidden = tools.filter((tool) => tool.hiddenBy !== null);
-  const all = tokens(tools);
-  const saved = tokens(hidden);
-  const summary = [`${tools.length} ${tools.length === 1 ? "tool" : "tools"}, ${hidden.length} hidden.`];
-  if (hidden.length === 0) summary.push(`The list costs a model's context about ${all} tokens.`);
-  else {
-    const share = Math.round((100 * saved) / all);
-    summary.push(`The list costs a model's context about ${all - saved} tokens instead of ${all}: ${share} % saved.`);
-  }
+  if (tools.length === 0) return "The server has no tools.\n";
+  const rows = tools.map((tool) => [tool.name, showFate(tool), String(tool.bytes), `~${tokens([tool])}`]);
   const table = composeTable(["TOOL", "", "BYTES", "TOKENS"], rows, ["left", "left", "right", "right"]);
-  return `${tools.length === 0 ? "" : `${table}\n`}${summary.join(" ")}\n`;
+  return `${table}\n${composeSummary(tools)}\n`;
+}
+
+function showFate({ hiddenBy }: ToolReport): string {
+  if (hiddenBy === null) return "shown";
+  return hiddenBy === NOT_ALLOWED ? "hidden: not in the allow list" : `hidden by ${hiddenBy}`;
+}
+
+/** What the list costs a model's context, and what hiding saves. */
+function composeSummary(tools: readonly ToolReport[]): string {
+  const shown = tools.filter((tool) => tool.hiddenBy === null);
+  const hidden = tools.filter((tool) => tool.hiddenBy !== null);
+  const cost = (some: readonly ToolReport[]): string => `${bytes(some)} bytes, ~${tokens(some)} tokens`;
+  const count = `${tools.length} ${tools.length === 1 ? "tool" : "tools"}`;
+  if (hidden.length === 0) return `${count}, none hidden: ${cost(tools)} in a model's context.`;
+  const share = Math.round((100 * bytes(hidden)) / bytes(tools));
+  return [
+    `${count}: ${shown.length} shown, ${hidden.length} hidden.`,
+    `Shown:  ${cost(shown)} in a model's context.`,
+    `Hidden: ${cost(hidden)} saved (${share} %).`,
+  ].join("\n");
 }
 
 function composeNames({ tools }: InspectReport): string {
@@ -70,7 +83,7 @@ function composeJson({ tools, unmatched }: InspectReport): string {
     allowed: shown.map((tool) => JSON.parse(tool.definition) as unknown),
     denied: hidden.map((tool) => tool.name),
     invalidPatterns: unmatched,
-    approximateTokens: { all: tokens(tools), shown: tokens(tools) - tokens(hidden), saved: tokens(hidden) },
+    approximateTokens: { all: tokens(tools), shown: tokens(shown), saved: tokens(hidden) },
   };
   return `${JSON.stringify(report, null, 2)}\n`;
 }

@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
-import { statSync } from "node:fs";
+import { accessSync, constants, statSync } from "node:fs";
 import type { Readable, Writable } from "node:stream";
 import { ProxyError } from "../errors.ts";
 import { createMark, findMarked, markedEnvironment } from "./mark.ts";
@@ -125,7 +125,7 @@ function started(child: ChildProcess): Promise<void> {
 }
 
 function cannotRun(command: string, cause: NodeJS.ErrnoException): ProxyError {
-  const shown = command.length > 200 ? `${command.slice(0, 200)}…` : command;
+  const shown = showName(command);
   const code = cause.code ?? cause.message;
   switch (code) {
     case "ENOENT":
@@ -150,10 +150,23 @@ function cannotRun(command: string, cause: NodeJS.ErrnoException): ProxyError {
 }
 
 function checkDirectory(cwd: string): void {
+  let remedy = "Give --cwd a directory that exists";
   try {
-    if (statSync(cwd).isDirectory()) return;
-  } catch {
-    // Said below.
+    if (statSync(cwd).isDirectory()) return accessSync(cwd, constants.X_OK);
+    remedy = "It is a file: give --cwd the directory the server is to start in";
+  } catch (cause) {
+    const { code } = cause as NodeJS.ErrnoException;
+    if (code === "EACCES" || code === "EPERM") {
+      const way = "Give --cwd a directory that you may enter, or have its permissions changed";
+      throw new ProxyError("BAD_DIRECTORY", `No permission to enter ${showName(cwd)}`, way, { cause });
+    }
   }
-  throw new ProxyError("BAD_DIRECTORY", `Not a directory: ${cwd}`, "Give --cwd a directory that exists");
+  throw new ProxyError("BAD_DIRECTORY", `Not a directory: ${showName(cwd)}`, remedy);
+}
+
+/** A name in a message: in quotes where it would not be seen as one otherwise. */
+function showName(name: string): string {
+  const shown = name.length > 200 ? `${name.slice(0, 200)}…` : name;
+  if (/^[^\s\p{C}]+$/u.test(shown)) return shown;
+  return `"${shown.replaceAll(/\p{C}/gu, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`)}"`;
 }

@@ -4,7 +4,7 @@ import { matchNames, type Pattern } from "./patterns.ts";
 
 /** Which tools a client may see and call. The same for the list and for the call. */
 export interface ToolFilter {
-  /** Why a tool of this name is hidden: the pattern that says so, "allow" where none lets it in, null where it is not. */
+  /** Why a tool of this name is hidden: the pattern that says so, NOT_ALLOWED where none lets it in, null where it is not. */
   hiddenBy(names: readonly string[]): (string | null)[];
   /** What a client sees of a catalogue. Computed once for each state of it. */
   view(catalogue: Catalogue): ToolView;
@@ -97,7 +97,7 @@ export function createToolFilter({ deny, allow, onHang = () => {} }: ToolFilterO
 }
 
 /** What hides a tool that no `allow` pattern matches. */
-const NOT_ALLOWED = "(not in the allow list)";
+export const NOT_ALLOWED = "(not in the allow list)";
 
 /** Names whose fate is remembered. */
 const MAX_DECIDED = 20_000;

@@ -1,11 +1,13 @@
-import { ProxyError } from "../errors.ts";
+import { setTimeout as delay } from "node:timers/promises";
 import { startChild } from "../link/child.ts";
 import type { Pattern } from "../policy/patterns.ts";
 import { createToolFilter } from "../policy/tool-filter.ts";
 import type { Log } from "../record/log.ts";
 import type { Catalogue } from "../session/catalogue.ts";
 import { createLineFramer } from "../wire/lines.ts";
-import { DEFAULT_LIMITS } from "./limits.ts";
+import { DEFAULT_LIMITS, DEFAULT_TIMEOUTS } from "./limits.ts";
+import { listFailure } from "./list-failure.ts";
+import { checkOptions, readLog, readPatterns } from "./options.ts";
 import { createOwnClient } from "./own-client.ts";
 
 /** One tool of a server, and what becomes of it. */
@@ -28,20 +30,26 @@ export interface InspectReport {
 
 /** What to look at, and how. */
 export interface InspectOptions {
+  /** The server: a program and its arguments. */
   readonly command: readonly string[];
-  readonly env: Readonly<Record<string, string>>;
-  readonly cwd: string | undefined;
-  readonly deny: readonly Pattern[];
-  readonly allow: readonly Pattern[];
-  readonly timeoutMs: number;
-  readonly version: string;
-  readonly log: Log;
+  readonly env?: Readonly<Record<string, string>>;
+  readonly cwd?: string | undefined;
+  /** Patterns as for `createProxy`. */
+  readonly deny?: readonly (Pattern | string)[];
+  readonly allow?: readonly (Pattern | string)[];
+  /** How long all of it may take: ten seconds unless said otherwise. */
+  readonly timeoutMs?: number;
+  /** What the server is told of our version. */
+  readonly version?: string;
+  /** Takes warnings: stderr, unless said otherwise; null for none. */
+  readonly log?: Log | null;
 }
 
 /** Starts a server, asks it for its tools, ends it, and says what the filter would do. */
 export async function inspectTools(options: InspectOptions): Promise<InspectReport> {
+  checkOptions(options, OPTIONS);
+  const filter = createToolFilter({ deny: readPatterns(options, "deny"), allow: readPatterns(options, "allow") });
   const catalogue = await fetchCatalogue(options);
-  const filter = createToolFilter(options);
   const names = catalogue.tools.map((tool) => tool.name);
   const hidden = filter.hiddenBy(names);
   return {
@@ -55,8 +63,11 @@ export async function inspectTools(options: InspectOptions): Promise<InspectRepo
   };
 }
 
+const OPTIONS = ["command", "env", "cwd", "deny", "allow", "timeoutMs", "version", "log"] as const;
+
 async function fetchCatalogue(options: InspectOptions): Promise<Catalogue> {
-  const { timeoutMs, version, log, env, cwd } = options;
+  const { timeoutMs = DEFAULT_TIMEOUTS.toolList, version = "unknown", env = {}, cwd } = options;
+  const log = readLog(options);
   const [command, ...args] = options.command;
   const child = await startChild({ command, args, env, cwd, onTrouble: (text) => log.warn(text) });
   const onExit = (): void => child.kill();
@@ -73,24 +84,22 @@ async function fetchCatalogue(options: InspectOptions): Promise<Catalogue> {
     tail: () => {},
   });
   child.stdout.on("data", (chunk: Buffer) => framer.push(chunk));
+  const limit = new AbortController();
   try {
+    const late = delay(timeoutMs, undefined, limit).then((): never => {
+      throw new Error(`no answer within ${timeoutMs} ms`);
+    });
     const gone = child.ended.then(({ code, signal }): never => {
       throw new Error(`the server ended with ${signal ?? `exit code ${code}`}`);
     });
-    return await Promise.race([client.listTools(), gone]);
+    return await Promise.race([client.listTools(), gone, late]);
   } catch (cause) {
-    const { message } = cause as Error;
-    const timedOut = message.startsWith("no answer") || message.startsWith("no whole list");
-    throw new ProxyError(
-      "TOOL_LIST_FAILED",
-      "Failed to fetch tool list from upstream MCP",
-      timedOut ? `Request timeout after ${timeoutMs}ms` : `${message[0].toUpperCase()}${message.slice(1)}`,
-      { cause },
-    );
+    throw listFailure(cause as Error, client.heard, timeoutMs);
   } finally {
+    limit.abort();
     // Its stdin closes first; a server that does not mind its manners gets no second chance here.
     child.stdin.end();
-    await Promise.race([child.ended, new Promise((resolve) => setTimeout(resolve, GRACE_MS))]);
+    await Promise.race([child.ended, delay(GRACE_MS)]);
     child.kill();
     child.release();
     process.off("exit", onExit);

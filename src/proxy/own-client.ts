@@ -1,6 +1,7 @@
 import { performance } from "node:perf_hooks";
 import { composeError, composeResult } from "../message/compose.ts";
 import { openMessage, type Message, type Payload } from "../message/message.ts";
+import { readBanner } from "../record/banner.ts";
 import { createLearner } from "../relay/learn.ts";
 import type { Catalogue } from "../session/catalogue.ts";
 import type { Era } from "../session/era.ts";
@@ -13,6 +14,8 @@ export interface OwnClient {
   receive(payload: Payload): void;
   /** Greets the server in the way it understands, and fetches its list until that is quiet. */
   listTools(): Promise<Catalogue>;
+  /** What has come so far: messages, and the first words that were none. */
+  readonly heard: { readonly messages: number; readonly banner: string | null };
 }
 
 /** What a client of our own needs. */
@@ -26,6 +29,8 @@ export interface OwnClientOptions {
 /** Makes a client that says it can do what servers look for before they show all their tools. */
 export function createOwnClient({ send, timeoutMs, version }: OwnClientOptions): OwnClient {
   let changes = 0;
+  const heard = { messages: 0, banner: null as string | null };
+  let fail: ((error: Error) => void) | undefined;
   const session: Session = createSession({
     maxOpenCalls: MAX_OPEN_CALLS,
     learnTools: true,
@@ -49,10 +54,27 @@ export function createOwnClient({ send, timeoutMs, version }: OwnClientOptions):
     return { era: "stateless", meta };
   }
 
+  async function list(): Promise<Catalogue> {
+    const { era, meta } = await greet();
+    for (let round = 0; round < MAX_ROUNDS; round++) {
+      const before = changes;
+      if (!session.catalogue(era).isComplete) await learner.fetch(era, meta);
+      // Some servers add tools once they know what the client can do, and say so.
+      await new Promise((resolve) => setTimeout(resolve, QUIET_MS));
+      if (changes === before) break;
+    }
+    return session.catalogue(era);
+  }
+
   return {
     receive(payload) {
       const message = openMessage(payload, "down", LINES.breaks);
+      if (message.envelope.kind === "opaque") heard.banner ??= readBanner(message);
+      else heard.messages++;
       const turn = session.observe(message, LINES);
+      // Only a client sends such requests: it is our own.
+      if (turn.trouble === "wrong-direction" && message.envelope.kind === "request")
+        return fail?.(new Error("it sends back what it is told"));
       if (turn.answers !== undefined) {
         session.calls.up.close(turn.answers);
         turn.answers.claim?.(message);
@@ -62,17 +84,12 @@ export function createOwnClient({ send, timeoutMs, version }: OwnClientOptions):
         if (answer !== null) send(answer);
       }
     },
-    async listTools() {
-      const { era, meta } = await greet();
-      for (let round = 0; round < MAX_ROUNDS; round++) {
-        const before = changes;
-        if (!session.catalogue(era).isComplete) await learner.fetch(era, meta);
-        // Some servers add tools once they know what the client can do, and say so.
-        await new Promise((resolve) => setTimeout(resolve, QUIET_MS));
-        if (changes === before) break;
-      }
-      return session.catalogue(era);
-    },
+    heard,
+    listTools: () =>
+      new Promise((resolve, reject) => {
+        fail = reject;
+        void list().then(resolve, reject);
+      }),
   };
 }
 

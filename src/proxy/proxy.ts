@@ -20,6 +20,7 @@ import {
   CLOSED,
 } from "./conversation.ts";
 import { DEFAULT_LIMITS, DEFAULT_TIMEOUTS, type Limits, type Timeouts } from "./limits.ts";
+import { checkOptions, readLog, readPatterns } from "./options.ts";
 
 /** What a proxy in front of a child process is made of. */
 export interface ProxyOptions {
@@ -28,11 +29,12 @@ export interface ProxyOptions {
   readonly env?: Readonly<Record<string, string>>;
   readonly cwd?: string | undefined;
   /** Tools to hide and refuse, and the only ones to show. Without either, lists and calls pass like all else. */
-  readonly deny?: readonly Pattern[];
-  readonly allow?: readonly Pattern[];
+  readonly deny?: readonly (Pattern | string)[];
+  readonly allow?: readonly (Pattern | string)[];
   /** Where the client is: our own stdin and stdout unless said otherwise. */
   readonly client?: ClientSide;
-  readonly log: Log;
+  /** The log for people: warnings on stderr, unless said otherwise; null for none. */
+  readonly log?: Log | null;
   /** Takes what is to be audited. */
   readonly audit?: ((event: AuditEvent) => void) | null;
   readonly auditAll?: boolean;
@@ -67,11 +69,28 @@ function createToolReport({ tools: filter }: Policy, log: Log): (catalogue: Cata
 
 const now = (): number => performance.now();
 
+const OPTIONS = [
+  "command",
+  "env",
+  "cwd",
+  "deny",
+  "allow",
+  "client",
+  "log",
+  "audit",
+  "auditAll",
+  "limits",
+  "timeouts",
+] as const;
+
 /** Puts a proxy between a client and a server that is a child process. Resolves when the server has started. */
 export async function createProxy(options: ProxyOptions): Promise<Proxy> {
+  checkOptions(options, OPTIONS);
+  const deny = readPatterns(options, "deny");
+  const allow = readPatterns(options, "allow");
+  const log = readLog(options);
   const limits = { ...DEFAULT_LIMITS, ...options.limits };
   const timeouts = { ...DEFAULT_TIMEOUTS, ...options.timeouts };
-  const { log, deny = [], allow = [] } = options;
   const [command, ...args] = options.command;
   // First of all: while the server starts, the rest of us can get ready.
   const child = await startChild({

@@ -1,4 +1,5 @@
 import type { AuditEvent } from "./event.ts";
+import { safeJson } from "./safe-json.ts";
 
 /** The version of the format. */
 export const AUDIT_VERSION = 1;
@@ -83,26 +84,10 @@ function readableId(spelled: string | null): string {
 
 const INTEGER = /^-?(?:0|[1-9]\d*)$/;
 
-/** A JSON string that stays on its line and keeps its hands off the terminal, whatever a peer put into it. */
 function text(value: string | null): string {
   if (value === null) return "null";
-  if (PLAIN.test(value)) return `"${value}"`;
-  return JSON.stringify(value).replace(hazards(), escapeCharacter);
+  return PLAIN.test(value) ? `"${value}"` : safeJson(value);
 }
 
+// Most texts: nothing in them to escape.
 const PLAIN = /^[ !#-[\]-~]*$/;
-
-// JSON.stringify has escaped C0 and lone surrogates. The rest of what can end a line, drive a
-// terminal, hide or reorder text: DEL, C1, Cf (bidi), Zl, Zp, and all that shows as nothing.
-let hazardous: RegExp | undefined;
-function hazards(): RegExp {
-  return (hazardous ??= /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/gu);
-}
-
-function escapeCharacter(character: string): string {
-  let escaped = "";
-  for (let at = 0; at < character.length; at++) {
-    escaped += `\\u${character.charCodeAt(at).toString(16).padStart(4, "0")}`;
-  }
-  return escaped;
-}

@@ -1,5 +1,6 @@
 import { appendFileSync } from "node:fs";
 import { showText } from "../message/text.ts";
+import { safeJson } from "./safe-json.ts";
 
 /** How much a line matters. */
 export type Level = "error" | "warn" | "info" | "debug";
@@ -15,7 +16,8 @@ export interface Log {
   debug(text: string, fields?: Fields): void;
 }
 
-type Fields = Readonly<Record<string, string | number | boolean | null>>;
+/** What a line says beside its text, by name. */
+export type Fields = Readonly<Record<string, string | number | boolean | null>>;
 
 /** How a log is made. */
 export interface LogOptions {
@@ -28,8 +30,11 @@ export interface LogOptions {
   readonly now?: () => Date;
 }
 
+/** A log that says nothing. */
+export const SILENT_LOG: Log = { error() {}, warn() {}, info() {}, debug() {} };
+
 /** Makes a log. */
-export function createLog(options: LogOptions): Log {
+export function createLog(options: LogOptions = {}): Log {
   const { level = "info", format = "text", file = null, write = writeToStderr, now = () => new Date() } = options;
   const least = LEVELS.indexOf(level);
 
@@ -38,8 +43,8 @@ export function createLog(options: LogOptions): Log {
     const time = now().toISOString();
     const line =
       format === "json"
-        ? JSON.stringify({ time, level: lineLevel, message: text, ...fields })
-        : `${time} ${lineLevel.padEnd(5)} ${clean(text)}${showFields(fields)}`;
+        ? safeJson({ time, level: lineLevel, message: text, ...fields })
+        : `${time} ${lineLevel.padEnd(5)} ${showText(text, MAX_LINE_CHARACTERS)}${showFields(fields)}`;
     write(`${line}\n`);
     if (file === null) return;
     try {
@@ -68,13 +73,11 @@ const MAX_QUEUED_BYTES = 1024 * 1024;
 
 function showFields(fields: Fields): string {
   return Object.entries(fields)
-    .map(([name, value]) => ` ${name}=${typeof value === "string" ? JSON.stringify(clean(value)) : value}`)
+    .map(
+      ([name, value]) =>
+        ` ${name}=${safeJson(typeof value === "string" ? value.slice(0, MAX_LINE_CHARACTERS) : value)}`,
+    )
     .join("");
-}
-
-/** What peers wrote may hold anything: it must stay on its line and keep its hands off the terminal. */
-function clean(text: string): string {
-  return showText(text, MAX_LINE_CHARACTERS);
 }
 
 const MAX_LINE_CHARACTERS = 2000;

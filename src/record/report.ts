@@ -1,40 +1,48 @@
-import type { Log } from "./log.ts";
+import type { Fields, Log } from "./log.ts";
 
-/** Says what goes wrong, but not a thousand times: each kind of trouble has a small allowance. */
+/** Says what goes wrong, but not a thousand times: what one rule has to say has a small allowance. */
 export interface Reporter {
-  report(kind: string, text: string): void;
+  /** `rule` is who decided, under the name it has in the audit log. */
+  report(rule: string, text: string, details?: ReportDetails): void;
   /** Says what was held back. */
   end(): void;
 }
 
-/** Lines a kind of trouble may write in each window. */
+/** What a report is besides its text. */
+export interface ReportDetails {
+  /** A warning, unless it is daily work. */
+  readonly level?: "warn" | "info";
+  readonly fields?: Fields;
+}
+
+/** Lines that one rule may write in each window. */
 const MAX_LINES = 10;
 const WINDOW_MS = 10_000;
 
 /** Makes a reporter on a log. */
 export function createReporter(log: Log, now: () => number): Reporter {
-  const kinds = new Map<string, { since: number; lines: number; held: number }>();
+  const windows = new Map<string, { since: number; lines: number; held: number; level: "warn" | "info" }>();
 
-  function close(kind: string, state: { held: number }): void {
-    if (state.held > 0) log.warn(`${state.held} more like this`, { kind });
+  function close(rule: string, { held, level }: { held: number; level: "warn" | "info" }): void {
+    if (held > 0) log[level](`${held} more like this`, { rule });
   }
 
   return {
-    report(kind, text) {
-      let state = kinds.get(kind);
-      if (state === undefined || now() - state.since >= WINDOW_MS) {
-        if (state !== undefined) close(kind, state);
-        state = { since: now(), lines: 0, held: 0 };
-        kinds.set(kind, state);
+    report(rule, text, { level = "warn", fields = {} } = {}) {
+      let window = windows.get(rule);
+      if (window === undefined || now() - window.since >= WINDOW_MS) {
+        if (window !== undefined) close(rule, window);
+        window = { since: now(), lines: 0, held: 0, level };
+        windows.set(rule, window);
       }
-      if (state.lines < MAX_LINES) {
-        state.lines++;
-        log.warn(text, { kind });
-      } else state.held++;
+      if (window.lines < MAX_LINES) {
+        window.lines++;
+        log[level](text, { rule, ...fields });
+      } else window.held++;
     },
     end() {
-      for (const [kind, state] of kinds) close(kind, state);
-      kinds.clear();
+      for (const [rule, window] of windows) close(rule, window);
+      windows.clear();
     },
   };
 }

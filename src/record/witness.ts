@@ -7,6 +7,7 @@ import type { Class } from "../message/methods.ts";
 import type { Decision } from "../policy/verdict.ts";
 import type { Turn } from "../session/turn.ts";
 import type { AuditEvent } from "./event.ts";
+import { describeRefusal, sender } from "./refusal.ts";
 import type { Reporter } from "./report.ts";
 
 /** Sees what becomes of every message, and tells whoever should know: the audit log, the log for people. */
@@ -15,7 +16,7 @@ export interface Witness {
   /** A message that was too large to keep. */
   lost(session: string, direction: Direction, gist: Gist, bytes: number): void;
   /** Something that is wrong, but with no single message. */
-  trouble(kind: string, text: string): void;
+  trouble(rule: string, text: string): void;
   /** How many messages passed, and how many of the others met which end by which rule. */
   counts(): Record<string, number>;
 }
@@ -48,13 +49,9 @@ export function createWitness({ reporter, audit, auditAll, time, now }: WitnessO
       const { envelope, direction, start, end } = turn.message;
       if (verdict.do === "pass") passed++;
       else count(`${verdict.do} ${rule}`);
-      const refused = verdict.do === "deny" || verdict.do === "drop";
-      // Refusals of the tool filter are its daily work; the rest is a peer that misbehaves.
-      if (refused && rule !== null && rule !== "tools") {
-        reporter.report(
-          rule,
-          `${verdict.do === "deny" ? "refused" : "dropped"} a message from the ${sender(direction)}`,
-        );
+      if (rule !== null && (verdict.do === "deny" || verdict.do === "drop")) {
+        const { text, ...details } = describeRefusal(turn, verdict.do, rule);
+        reporter.report(rule, text, details);
       }
       if (audit === null) return;
       const level = classOf(envelope);
@@ -79,7 +76,7 @@ export function createWitness({ reporter, audit, auditAll, time, now }: WitnessO
     },
     lost(session, direction, { id }, bytes) {
       count("deny strict:too-large");
-      reporter.report("strict:too-large", `dropped a message of ${bytes} bytes from the ${sender(direction)}`);
+      reporter.report("strict:too-large", `refused a message of ${bytes} bytes from the ${sender(direction)}`);
       audit?.({
         time: time(),
         session,
@@ -97,7 +94,7 @@ export function createWitness({ reporter, audit, auditAll, time, now }: WitnessO
         sent: null,
       });
     },
-    trouble: (kind, text) => reporter.report(kind, text),
+    trouble: (rule, text) => reporter.report(rule, text),
   };
 }
 
@@ -114,8 +111,4 @@ function classOf(envelope: Envelope): Class {
     case "opaque":
       return "log";
   }
-}
-
-function sender(direction: Direction): "client" | "server" {
-  return direction === "up" ? "client" : "server";
 }

@@ -3,10 +3,9 @@ import { COMMANDS } from "../../src/cli/commands.ts";
 import { composeHelp } from "../../src/cli/help.ts";
 import { nearest } from "../../src/cli/nearest.ts";
 import { parseCommandLine } from "../../src/cli/options.ts";
-import { readEnvironment, readTime } from "../../src/cli/settings.ts";
+import { readEnvironment, readPatterns, readTime } from "../../src/cli/settings.ts";
 
-const { options } = COMMANDS[0];
-const parse = (...args: string[]) => parseCommandLine(args, options);
+const parse = (...args: string[]) => parseCommandLine(args, COMMANDS[0]);
 const message = (work: () => unknown): string => {
   try {
     work();
@@ -26,6 +25,7 @@ test("values follow their option or an equals sign, and what comes after two das
 
 test("a value may begin with a dash", () => {
   expect(parse("--deny", "-x").values.get("deny")).toEqual(["-x"]);
+  expect(parse("--deny=--x").values.get("deny")).toEqual(["--x"]);
 });
 
 test("mistakes name the nearest thing that would have been right", () => {
@@ -36,8 +36,23 @@ test("mistakes name the nearest thing that would have been right", () => {
     'Option --log-level cannot be "wran" | It is one of: error, warn, info, debug. Did you mean warn?',
   );
   expect(message(() => parse("--deny", "--"))).toBe("Option --deny needs a value | Write --deny <re,re,…>");
+  expect(message(() => parse("--deny", "--allow", "x"))).toBe(
+    "Option --deny needs a value | Write --deny <re,re,…>, or --deny=--allow if that is the value",
+  );
   expect(message(() => parse("--help=yes"))).toBe("Option --help takes no value | Write --help");
   expect(message(() => parse("--cwd", "a", "--cwd", "b"))).toBe("Option --cwd is given twice | Give it once");
+});
+
+test("a value that says nothing is a mistake: a filter of no patterns would hide nothing", () => {
+  const empty = '--deny cannot be "" | Write --deny <re,re,…>';
+  expect(message(() => parse("--deny", ""))).toBe(`Option ${empty}`);
+  expect(message(() => parse("--deny="))).toBe(`Option ${empty}`);
+  expect(message(() => parse("--cwd", " "))).toBe('Option --cwd cannot be " " | Write --cwd <dir>');
+  for (const list of ["deny", "allow"] as const) {
+    expect(message(() => readPatterns(parse(`--${list}`, " , "), list))).toBe(
+      `Option --${list} cannot be " , " | Write --${list} <re,re,…>`,
+    );
+  }
 });
 
 test("the nearest word is one that is near", () => {
@@ -48,9 +63,14 @@ test("the nearest word is one that is near", () => {
 const time = (text: string) => readTime(parse("--tools-timeout", text), "tools-timeout", 1);
 
 test("durations are positive and have a unit", () => {
-  expect([time("500ms"), time("10s"), time("1.5s"), time("2m")]).toEqual([500, 10_000, 1500, 120_000]);
+  expect([time("500ms"), time("10s"), time("1.5s"), time("2m"), time("1h")]).toEqual([
+    500, 10_000, 1500, 120_000, 3_600_000,
+  ]);
   for (const text of ["0s", "-1s", "10", "soon", "99999999999s", "1h30m"]) {
-    expect(message(() => time(text))).toContain(`Not a positive duration: --tools-timeout ${text}`);
+    expect(message(() => time(text))).toBe(
+      `Not a positive duration: --tools-timeout ${text} | ` +
+        "Write a number and a unit (ms, s, m or h), such as --tools-timeout 10s",
+    );
   }
 });
 
@@ -63,6 +83,6 @@ test("the help of every command fits a terminal and names all its options", () =
   for (const command of COMMANDS) {
     const help = composeHelp(command);
     for (const option of command.options) expect(help).toContain(`--${option.name}`);
-    expect(Math.max(...help.split("\n").map((line) => line.length))).toBeLessThanOrEqual(100);
+    expect(Math.max(...help.split("\n").map((line) => line.length))).toBeLessThanOrEqual(80);
   }
 });

@@ -42,7 +42,7 @@ const SKIPPED: Record<string, string> = {
   ),
 };
 
-/** Where PRODUCT.md or the case's own note overrules the reply that a case proposes. */
+/** Where we answer otherwise than a case proposes. */
 const REPLIES: Record<string, { code: number; id: number | string | null }> = {
   "id-in-flight-duplicate": { code: -32600, id: null },
   "id-in-flight-type-twin": { code: -32600, id: null },
@@ -53,8 +53,8 @@ const REPLIES: Record<string, { code: number; id: number | string | null }> = {
 /** Dropped answers whose request is told at once, although the case does not ask for it. */
 const ENDS_REQUEST = /^list-id-variant-/;
 
-/** Modified only with `tools.hide: strict`; without it they pass. */
-const STRICT_ONLY = new Set(["error-leaks-hidden-name", "completion-leaks-hidden-name"]);
+/** A hidden name in other text than a list: that is not looked for, and passes. */
+const PASSES_ANYWAY = new Set(["error-leaks-hidden-name", "completion-leaks-hidden-name"]);
 
 /** Answered as the number it spells, and filtered: the alternative the case allows. */
 const BY_ALTERNATIVE = new Set(["list-string-id"]);
@@ -81,7 +81,7 @@ const CUE = '{"jsonrpc":"2.0","method":"notifications/initialized"}\n';
 test("every case is played or skipped by name, and every skipped name exists", () => {
   const names = new Set(CASES.map(({ name }) => name));
   expect(Object.keys(SKIPPED).filter((name) => !names.has(name))).toEqual([]);
-  expect([...NOTED_ANYWAY, ...STRICT_ONLY, ...BY_ALTERNATIVE].filter((name) => !names.has(name))).toEqual([]);
+  expect([...NOTED_ANYWAY, ...PASSES_ANYWAY, ...BY_ALTERNATIVE].filter((name) => !names.has(name))).toEqual([]);
   const left = CASES.filter(({ name, transport, setup }) => {
     const needs = Object.keys(setup ?? {}).filter((key) => !PLAYABLE.has(key));
     return !(name in SKIPPED) && name !== TIMED && (transport !== "stdio" || needs.length > 0);
@@ -138,7 +138,7 @@ describe.concurrent("what a server may try", () => {
     expect(heard.at(-1)).toBe(PONG);
     const answers = heard.slice(0, -1);
     const told = one.expect["client_gets_error_for"] ?? (ENDS_REQUEST.test(name) ? 7 : undefined);
-    if (verdict === "forward" || verdict === "forward_flagged" || STRICT_ONLY.has(name))
+    if (verdict === "forward" || verdict === "forward_flagged" || PASSES_ANYWAY.has(name))
       expect(answers).toEqual([line]);
     else if (verdict === "modify" || BY_ALTERNATIVE.has(name)) {
       const kept = (one.expect["tools"] ?? []) as string[];
@@ -146,7 +146,7 @@ describe.concurrent("what a server may try", () => {
     } else if (verdict === "drop") {
       expect(answers.map(readError)).toEqual(told === undefined ? [] : [{ code: -32000, id: told }]);
     } else throw new Error("no case from a server is refused without a policy file");
-    if (!STRICT_ONLY.has(name)) for (const word of one.mustNotLeak) expect(answers.join("\n")).not.toContain(word);
+    if (!PASSES_ANYWAY.has(name)) for (const word of one.mustNotLeak) expect(answers.join("\n")).not.toContain(word);
     // A server's request is heard by the client, who stays silent here; nothing else reaches the server.
     expect(text(end.server)).toBe(before + PING);
     expect(end.code).toBe(0);

@@ -1,13 +1,24 @@
 import { execFileSync, spawnSync } from "node:child_process";
-import { chmodSync, mkdirSync, mkdtempSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
-import { isShown, readBlocks, readScenes, root } from "../support/docs.ts";
+import { COMMANDS } from "../../src/cli/commands.ts";
+import { FAULTS } from "../../src/message/faults.ts";
+import { isShown, readBlocks, readPages, readScenes, readUnion, root } from "../support/docs.ts";
 
 const blocks = readBlocks();
 const bin = mkdtempSync(join(tmpdir(), "fairlead-bin-"));
 const home = mkdtempSync(join(tmpdir(), "fairlead-home-"));
+// Where `npm install -g` puts things. Found first, so that what is installed is what runs from then on.
+const prefix = mkdtempSync(join(tmpdir(), "fairlead-prefix-"));
+const environment = {
+  ...process.env,
+  PATH: [join(prefix, "bin"), bin, process.env["PATH"]].join(delimiter),
+  npm_config_prefix: prefix,
+  HOME: home,
+  XDG_STATE_HOME: "",
+};
 
 function shim(name: string, script: string): void {
   writeFileSync(join(bin, name), `#!/bin/sh\n${script}\n`);
@@ -17,12 +28,11 @@ function shim(name: string, script: string): void {
 beforeAll(() => {
   const command = join(root, "dist/command/fairlead.cjs");
   shim("fairlead", `exec "${process.execPath}" "${command}" "$@"`);
-  // npx as a reader would have it, but without fetching: real servers from the peers, the demo's for "some-server".
+  // npx as a reader would have it, but without fetching: the real servers are among the peers.
   shim(
     "npx",
     `[ "$1" = -y ] && shift
 case "$1" in
-  some-server) exec "${process.execPath}" "${command}" demo-server ;;
   @modelcontextprotocol/*) name="mcp-\${1#@modelcontextprotocol/}"; shift; exec "${process.execPath}" "${join(root, "test/peers/node_modules/.bin")}/$name" "$@" ;;
 esac
 echo "no such package here: $1" >&2; exit 1`,
@@ -30,11 +40,10 @@ echo "no such package here: $1" >&2; exit 1`,
 });
 
 function run(command: string): { output: string; status: number | null } {
-  const env = { ...process.env, PATH: `${bin}${delimiter}${process.env["PATH"]}`, HOME: home, XDG_STATE_HOME: "" };
   const cwd = command.startsWith("npm ") ? root : home;
   const { stdout, status } = spawnSync("sh", ["-c", `exec 2>&1; ${command}`], {
     cwd,
-    env,
+    env: environment,
     encoding: "utf8",
     input: "",
   });
@@ -57,7 +66,6 @@ describe("commands on the pages run", () => {
   for (const { page, line, language, text } of blocks) {
     if (language !== "sh") continue;
     test(`${page}:${line}`, () => {
-      mkdirSync("/tmp/fairlead-docs", { recursive: true });
       for (const command of text.split("\n").filter((each) => each.startsWith("fairlead "))) {
         const { output, status } = run(command.replace("/srv/data", home));
         expect({ command, output, status }).toMatchObject({ status: 0 });
@@ -74,8 +82,7 @@ describe("programs on the pages run", () => {
       mkdirSync(folder, { recursive: true });
       const file = join(folder, `${page.replaceAll(/\W/g, "-")}-${line}.mjs`);
       writeFileSync(file, text);
-      const env = { ...process.env, PATH: `${bin}${delimiter}${process.env["PATH"]}` };
-      execFileSync(process.execPath, [file], { env, input: "", timeout: 30_000 });
+      execFileSync(process.execPath, [file], { cwd: home, env: environment, input: "", timeout: 30_000 });
     });
   }
 });
@@ -84,6 +91,42 @@ test("JSON on the pages is JSON", () => {
   for (const { language, text } of blocks) {
     if (language === "json") expect(() => JSON.parse(text) as unknown).not.toThrow();
   }
+});
+
+describe("what a user may meet is on a page", () => {
+  const { "docs/errors.md": errors, "docs/logging.md": logging, "docs/strict.md": strict, ...others } = readPages();
+
+  test.each(readUnion("src/errors.ts", "ProxyErrorCode"))("the error %s", (code) => {
+    expect(errors).toContain(`\`${code}\``);
+  });
+
+  test.each(Object.keys(FAULTS))("the fault %s", (fault) => expect(strict).toContain(`| \`${fault}\``));
+
+  test.each(readUnion("src/session/turn.ts", "Trouble"))("the trouble %s", (trouble) => {
+    expect(strict).toContain(`| \`${trouble}\``);
+  });
+
+  test.each(readUnion("src/session/turn.ts", "Remark"))("the note %s", (note) => {
+    expect(logging).toContain(`| \`${note}\``);
+  });
+
+  test("rules and notes that are named elsewhere", () => {
+    const sources = readdirSync(join(root, "src"), { recursive: true, encoding: "utf8" })
+      .filter((name) => name.endsWith(".ts"))
+      .map((name) => readFileSync(join(root, "src", name), "utf8"));
+    const names = sources.flatMap((text) =>
+      [...text.matchAll(/"((?:tools|wire):[a-z-]+|session:withdrawn)"|note: "([a-z-]+)"|RULE = "(\w+)"/g)].map(
+        ([, rule, note, tools]) => rule ?? note ?? tools,
+      ),
+    );
+    expect(names).toEqual(expect.arrayContaining(["tools:no-list", "wire:half-line", "odd-text", "tools"]));
+    for (const name of new Set(names)) expect(logging).toContain(`| \`${name}\``);
+  });
+
+  const options = new Set(COMMANDS.flatMap((command) => command.options.map(({ name }) => name)));
+  test.each([...options])("the option --%s", (name) => {
+    expect([errors, logging, strict, ...Object.values(others)].join("\n")).toMatch(new RegExp(`--${name}(?![\\w-])`));
+  });
 });
 
 test("the comparison notices a difference", () => {

@@ -593,9 +593,12 @@ describe.concurrent("the server cannot be started", () => {
     expect(end).toEqual({ code: 1, signal: null, stdout: "", left: [] });
   });
 
-  test.for([missing, plainFile])("because %s is no directory to start it in", async (cwd, { start }) => {
+  test.for([
+    [missing, "Give --cwd a directory that exists"],
+    [plainFile, "It is a file: give --cwd the directory the server is to start in"],
+  ])("because %s is no directory to start it in", async ([cwd, remedy], { start }) => {
     const fairlead = start(fixture("good.mjs"), { options: ["--cwd", cwd] });
-    const stderr = `Error: Not a directory: ${cwd}\nGive --cwd a directory that exists\n`;
+    const stderr = `Error: Not a directory: ${cwd}\n${remedy}\n`;
     expect(await fairlead.end()).toEqual({ code: 1, signal: null, stdout: "", stderr, left: [] });
   });
 });

@@ -32,7 +32,7 @@ interface IdReading {
   readonly plain: string;
 }
 
-/** Reads a line by the profile in HARDENING.md, in the plainest way there is. */
+/** Reads a line by the rules in docs/strict.md, in the plainest way there is. */
 export function readLine(line: Buffer): Reading {
   const content = line.at(-1) === CR ? line.subarray(0, -1) : line;
   if (/^[ \t\r]*$/.test(content.toString("latin1"))) return { kind: "blank" };

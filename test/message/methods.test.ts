@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { describeMethod, findMethod } from "../../src/message/methods.ts";
 import { mayBeSent } from "../fuzz/profile.ts";
 
-// The methods of PROTOCOL.md, each with who may send it.
+// Methods of the specification, by who may send them.
 const CLIENT = ["initialize", "tools/list", "tools/call", "resources/list", "resources/read", "prompts/get"];
 const SERVER = ["sampling/createMessage", "elicitation/create", "roots/list", "notifications/tools/list_changed"];
 const BOTH = ["ping", "tasks/get", "tasks/cancel", "notifications/cancelled", "notifications/progress"];

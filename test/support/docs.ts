@@ -12,20 +12,32 @@ export interface Block {
 /** The folder of the project. */
 export const root = join(import.meta.dirname, "../..");
 
+/** The README and the pages of docs/, by name. */
+export function readPages(): Record<string, string> {
+  const names = ["README.md", ...readdirSync(join(root, "docs")).map((name) => `docs/${name}`)];
+  const pages = names.filter((name) => name.endsWith(".md"));
+  return Object.fromEntries(pages.map((name) => [name, readFileSync(join(root, name), "utf8")]));
+}
+
 /** All fenced blocks of the README and of docs/. */
 export function readBlocks(): Block[] {
-  const pages = ["README.md", ...readdirSync(join(root, "docs")).map((name) => `docs/${name}`)];
-  return pages
-    .filter((page) => page.endsWith(".md"))
-    .flatMap((page) => {
-      const text = readFileSync(join(root, page), "utf8");
-      return [...text.matchAll(/^```(\w*)\n([\s\S]*?)^```$/gm)].map((match) => ({
-        page,
-        line: text.slice(0, match.index).split("\n").length,
-        language: match[1],
-        text: match[2],
-      }));
-    });
+  return Object.entries(readPages()).flatMap(([page, text]) =>
+    [...text.matchAll(/^```(\w*)\n([\s\S]*?)^```$/gm)].map((match) => ({
+      page,
+      line: text.slice(0, match.index).split("\n").length,
+      language: match[1],
+      text: match[2],
+    })),
+  );
+}
+
+/** The texts that a type of ours is a union of. */
+export function readUnion(file: string, type: string): string[] {
+  const source = readFileSync(join(root, file), "utf8");
+  const union = new RegExp(`^export type ${type} =([^;]*);`, "m").exec(source)?.[1] ?? "";
+  const members = [...union.matchAll(/\| "([^"]+)"/g)].map(([, member]) => member);
+  if (members.length === 0) throw new Error(`no union of texts: ${type} in ${file}`);
+  return members;
 }
 
 /** A command in a block, and what it should print. */

@@ -4,6 +4,8 @@ import type { Policy } from "../../src/policy/judge.ts";
 import { parsePattern } from "../../src/policy/patterns.ts";
 import { createToolFilter } from "../../src/policy/tool-filter.ts";
 import type { AuditEvent } from "../../src/record/event.ts";
+import { createLog } from "../../src/record/log.ts";
+import { createReporter } from "../../src/record/report.ts";
 import { createWitness } from "../../src/record/witness.ts";
 import { createLearner } from "../../src/relay/learn.ts";
 import { createOutlet } from "../../src/relay/outlet.ts";
@@ -39,6 +41,7 @@ export function stage(
   const heard = { client: [] as Buffer[], server: [] as Buffer[] };
   const events: AuditEvent[] = [];
   const troubles: string[] = [];
+  const said: string[] = [];
   let clock = 1000;
   const now = (): number => clock;
   const toClient = createOutlet(collector(heard.client), () => {});
@@ -49,8 +52,16 @@ export function stage(
     say: (direction, payload) => (direction === "up" ? toServer : toClient).writeLine(payload),
     now,
   });
+  const log = createLog({ write: (line) => said.push(line.slice(line.indexOf(" ") + 1).trimEnd()) });
+  const reporter = createReporter(log, now);
   const witness = createWitness({
-    reporter: { report: (kind) => troubles.push(kind), end: () => {} },
+    reporter: {
+      ...reporter,
+      report(rule, text, details) {
+        if (details?.level !== "info") troubles.push(rule);
+        reporter.report(rule, text, details);
+      },
+    },
     audit: (event) => events.push(event),
     auditAll: true,
     time: () => 0,
@@ -66,7 +77,10 @@ export function stage(
     session,
     passage,
     events,
+    /** The rules that misbehaviour was reported for. */
     troubles,
+    /** The lines of the log for people, without their times. */
+    said,
     /** Lets time pass on the session's clock. */
     wait: (milliseconds: number): void => {
       clock += milliseconds;

@@ -1,0 +1,82 @@
+import type { ProxyError } from "../errors.ts";
+import { type Command, COMMANDS, findCommand } from "./commands.ts";
+import { nearest } from "./nearest.ts";
+import type { Parsed } from "./options.ts";
+import { showLine, showWord, usage } from "./usage.ts";
+
+/** A first word that is no command. Mostly it is the server's, and the two dashes are missing. */
+export function unknownCommand(args: readonly string[]): ProxyError {
+  const [name] = args;
+  const hint = nearest(name, NAMES);
+  const guess = hint === null ? "" : `Did you mean fairlead ${hint}? `;
+  const isServer = !args.includes("--") && name !== "" && (hint === null || args.length > 1);
+  const server = isServer ? `To start a server, write: ${showLine(["--", ...args])}` : "";
+  return usage(`Unknown command: ${showWord(name)}`, `${guess}${server}`.trim() || ALL_NAMES);
+}
+
+/** A command that there is no help for. */
+export function unknownTopic(name: string): ProxyError {
+  const hint = nearest(name, NAMES);
+  const guess = hint === null ? "" : `. Did you mean fairlead help ${hint}?`;
+  return usage(`Unknown command: ${showWord(name)}`, `${ALL_NAMES}${guess}`);
+}
+
+/** An option that this command does not have. */
+export function unknownOption(word: string, command: Command): ProxyError {
+  return usage(`Unknown option: ${showWord(word)}`, HABITS[word] ?? whereItBelongs(word) ?? guessOption(word, command));
+}
+
+/** A word before the two dashes, or instead of them. */
+export function strayWord(args: readonly string[], at: number, command: Command): ProxyError {
+  const what = `Unexpected word: ${showWord(args[at])}`;
+  const before = args.slice(0, at);
+  const after = args.slice(at);
+  if (command.name === "" && findCommand(args[at]) !== undefined) {
+    return usage(what, `The command comes first: ${showLine([args[at], ...before, ...after.slice(1)])}`);
+  }
+  if (after.includes("--")) {
+    return usage(what, "Only options stand before the two dashes; a value with spaces in it needs quotes");
+  }
+  const name = command.name === "" ? [] : [command.name];
+  const line = showLine([...name, ...before, "--", ...after]);
+  return usage(what, `Write the server's command after two dashes: ${line}`);
+}
+
+/** Throws where words or options do not go together with the rest. */
+export function checkTogether({ words, rest, values }: Parsed, command: Command): void {
+  const extra = command.takes === "nothing" ? (words[0] ?? rest?.[0] ?? null) : null;
+  if (extra !== null) throw usage(`Unexpected word: ${showWord(extra)}`, `Write ${command.usage[0]}`);
+  for (const { name, needs } of command.options) {
+    if (needs === undefined || !values.has(name) || values.has(needs)) continue;
+    throw usage(`Option --${name} needs --${needs}`, `Give --${needs} <file> as well, or leave --${name} out`);
+  }
+}
+
+const NAMES = COMMANDS.filter(({ name, isHidden }) => name !== "" && isHidden !== true).map(({ name }) => name);
+const ALL_NAMES = `The commands are: ${NAMES.join(", ")}`;
+
+/** What people type because it works elsewhere. */
+const VERBOSE = "To see more, write --log-level debug";
+const HABITS: Record<string, string | undefined> = {
+  "-v": `For the version, write --version or -V. ${VERBOSE}`,
+  "-vv": VERBOSE,
+  "--verbose": VERBOSE,
+  "--debug": VERBOSE,
+  "-q": "To see less, write --log-level error",
+  "--quiet": "To see less, write --log-level error",
+  "-?": "For help, write --help or -h",
+};
+
+function whereItBelongs(word: string): string | null {
+  const owners = COMMANDS.filter(({ options }) => options.some(({ name }) => `--${name}` === word));
+  if (owners.length === 0) return null;
+  return `${word} belongs to ${owners.map(({ name }) => `fairlead ${name}`.trim()).join(" and ")}`;
+}
+
+function guessOption(word: string, { name, options }: Command): string {
+  const hint = nearest(
+    word,
+    options.map((option) => `--${option.name}`),
+  );
+  return hint === null ? `See fairlead help ${name}`.trim() : `Did you mean ${hint}?`;
+}

@@ -1,0 +1,39 @@
+import { ProxyError } from "../errors.ts";
+import { showText } from "../message/text.ts";
+
+/** A mistake in the command line, and what to write instead. */
+export function usage(message: string, remedy: string): ProxyError {
+  return new ProxyError("BAD_USAGE", message, remedy);
+}
+
+/** A word of the command line in a sentence: in quotes where it would not be seen as one otherwise. */
+export function showWord(word: string): string {
+  return PLAIN.test(word) ? word : `"${showText(word)}"`;
+}
+
+/** A command line of ours, as one would type it into a shell. */
+export function showLine(words: readonly string[]): string {
+  return showText(["fairlead", ...hideValues(words).map(quote)].join(" "), MAX_LINE_CHARACTERS);
+}
+
+const PLAIN = /^[\w@%+=:,./-]+$/;
+const MAX_LINE_CHARACTERS = 1000;
+
+function quote(word: string): string {
+  return PLAIN.test(word.replace(/…$/, "")) ? word : `'${word.replaceAll("'", String.raw`'\''`)}'`;
+}
+
+/** Variables are often secrets, and what we write on stderr is often kept. */
+function hideValues(words: readonly string[]): string[] {
+  const end = words.indexOf("--");
+  return words.map((word, index) => {
+    if (end >= 0 && index > end) return word;
+    if (word.startsWith("--env=")) return hideValue(word, "--env=".length);
+    return words[index - 1] === "--env" ? hideValue(word, 0) : word;
+  });
+}
+
+function hideValue(word: string, from: number): string {
+  const equals = word.indexOf("=", from);
+  return equals < 0 ? word : `${word.slice(0, equals + 1)}…`;
+}

@@ -1,0 +1,118 @@
+import { types } from "node:util";
+import { ProxyError } from "../errors.ts";
+import { parsePattern, type Pattern } from "../policy/patterns.ts";
+import { createLog, type Log, SILENT_LOG } from "../record/log.ts";
+import { safeJson } from "../record/safe-json.ts";
+import { DEFAULT_LIMITS, DEFAULT_TIMEOUTS } from "./limits.ts";
+
+/** What the two ways in have in common. */
+interface SharedOptions {
+  readonly command: readonly string[];
+  readonly deny?: readonly (Pattern | string)[];
+  readonly allow?: readonly (Pattern | string)[];
+  readonly log?: Log | null;
+}
+
+/**
+ * Throws where options are not what they should be. Types do not keep a program in JavaScript from
+ * that, and a filter that is misspelt or misshapen would hide nothing.
+ */
+export function checkOptions(options: SharedOptions, known: readonly string[]): void {
+  if (!isObject(options)) throw bad("There are no options", `Give at least ${COMMAND}`);
+  for (const name of Object.keys(options)) {
+    if (!known.includes(name)) throw bad(`Unknown option: ${name}`, `The options are: ${known.join(", ")}`);
+  }
+  const values: Readonly<Record<string, unknown>> = { ...options };
+  checkCommand(values["command"]);
+  check(values, "env", isTexts, 'an object of texts, such as env: { NAME: "value" }');
+  check(values, "cwd", (value) => typeof value === "string" && value !== "", "the path of a directory");
+  check(values, "client", isObject, "an object with the streams input and output");
+  check(values, "audit", (value) => value === null || typeof value === "function", "a function, or null");
+  check(values, "log", (value) => value === null || isLog(value), "a log, such as from createLog, or null");
+  check(values, "timeoutMs", isPositive, "a positive number of milliseconds");
+  check(values, "limits", isSomeOf(DEFAULT_LIMITS), `positive numbers: ${Object.keys(DEFAULT_LIMITS).join(", ")}`);
+  check(values, "timeouts", isSomeOf(DEFAULT_TIMEOUTS), `milliseconds: ${Object.keys(DEFAULT_TIMEOUTS).join(", ")}`);
+}
+
+/** The patterns of a list, checked. A text is one pattern. */
+export function readPatterns(options: SharedOptions, list: "deny" | "allow"): Pattern[] {
+  const patterns: unknown = options[list] ?? [];
+  if (!Array.isArray(patterns)) {
+    const remedy = `Write ${list}: ["^delete_"], or ${list}: parsePatternList("^delete_,^drop_", "${list}")`;
+    throw bad(`${list} must be a list of patterns, not ${show(patterns)}`, remedy);
+  }
+  return patterns.map((pattern: unknown, index) => {
+    if (typeof pattern === "string" && pattern.trim() !== "") return parsePattern(pattern, list);
+    if (isPattern(pattern)) return pattern;
+    const remedy = `Write it as text, such as ${list}: ["^delete_"]`;
+    throw bad(`${list}[${index}] must be a pattern, not ${show(pattern)}`, remedy);
+  });
+}
+
+/** Where to log: as asked for, or warnings on stderr. */
+export function readLog({ log }: SharedOptions): Log {
+  return log === undefined ? createLog({ level: "warn" }) : (log ?? SILENT_LOG);
+}
+
+const COMMAND = 'command: ["npx", "-y", "some-server"]';
+
+function checkCommand(command: unknown): void {
+  const remedy = `Write the program and its arguments, such as ${COMMAND}`;
+  if (!Array.isArray(command)) throw bad(`command must be a list of words, not ${show(command)}`, remedy);
+  if (command.length === 0) throw bad("command is empty", remedy);
+  const index = command.findIndex((word, at) => typeof word !== "string" || (at === 0 && word === ""));
+  if (index >= 0) throw bad(`command[${index}] must be a word, not ${show(command[index])}`, remedy);
+}
+
+/** Checks an option that may be left out. */
+function check(
+  values: Readonly<Record<string, unknown>>,
+  name: string,
+  isRight: (value: unknown) => boolean,
+  what: string,
+): void {
+  const value = values[name];
+  if (value === undefined || isRight(value)) return;
+  throw bad(`${name} must be ${what}`, `It is ${show(value)}: mend it, or leave it out`);
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === "object" && value !== null;
+}
+
+function isTexts(value: unknown): boolean {
+  return isObject(value) && Object.values(value).every((each) => typeof each === "string");
+}
+
+function isSomeOf(all: object): (value: unknown) => boolean {
+  return (value) => isObject(value) && Object.entries(value).every(([name, each]) => name in all && isPositive(each));
+}
+
+function isPositive(value: unknown): boolean {
+  return typeof value === "number" && value > 0;
+}
+
+function isLog(value: unknown): boolean {
+  if (!isObject(value)) return false;
+  return ["error", "warn", "info", "debug"].every((name) => name in value);
+}
+
+/** One that remembers where it was would match every other time. */
+function isPattern(value: unknown): value is Pattern {
+  if (!isObject(value)) return false;
+  const { source, expression } = value as Partial<Pattern>;
+  return typeof source === "string" && types.isRegExp(expression) && !expression.global && !expression.sticky;
+}
+
+/** A value in a message. Of objects not what is in them: it may be a secret. */
+function show(value: unknown): string {
+  if (typeof value === "string") return safeJson(value.slice(0, MAX_SHOWN_CHARACTERS));
+  if (types.isRegExp(value)) return String(value);
+  return Array.isArray(value) ? "a list" : isObject(value) ? "an object" : String(value);
+}
+
+const MAX_SHOWN_CHARACTERS = 100;
+
+function bad(message: string, remedy: string): ProxyError {
+  return new ProxyError("BAD_USAGE", message, remedy);
+}

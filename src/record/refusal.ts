@@ -1,0 +1,31 @@
+import type { Direction } from "../message/message.ts";
+import type { Turn } from "../session/turn.ts";
+import { readBanner } from "./banner.ts";
+import type { ReportDetails } from "./report.ts";
+
+/** What the log for people says of a message that did not pass. */
+export function describeRefusal(turn: Turn, verdict: "deny" | "drop", rule: string): ReportDetails & { text: string } {
+  const { message, opens } = turn;
+  // The tool filter's daily work; all the rest is a peer that misbehaves.
+  if (rule === "tools") {
+    const tool = opens?.subject ?? null;
+    if (tool === null) return { level: "info", text: "refused a call that names no tool" };
+    return { level: "info", text: "refused a call of a tool that is hidden or unknown", fields: { tool: cut(tool) } };
+  }
+  const did = verdict === "deny" ? "refused" : "dropped";
+  const begins = rule === "strict:not-json" ? readBanner(message) : null;
+  if (begins === null) return { text: `${did} a message from the ${sender(message.direction)}` };
+  const text = "dropped a line from the server that is no message: what it has to tell people belongs on stderr";
+  return { text, fields: { begins } };
+}
+
+/** Who sends in this direction. */
+export function sender(direction: Direction): "client" | "server" {
+  return direction === "up" ? "client" : "server";
+}
+
+const MAX_NAME_CHARACTERS = 200;
+
+function cut(name: string): string {
+  return name.length > MAX_NAME_CHARACTERS ? `${name.slice(0, MAX_NAME_CHARACTERS)}…` : name;
+}

@@ -1,0 +1,22 @@
+/** A value as JSON that stays on its line and keeps its hands off the terminal, whatever a peer put into it. */
+export function safeJson(value: unknown): string {
+  const json = JSON.stringify(value);
+  return PLAIN.test(json) ? json : json.replace(hazards(), escapeCharacter);
+}
+
+const PLAIN = /^[ -~]*$/;
+
+// JSON.stringify has escaped C0 and lone surrogates. The rest of what can end a line, drive a
+// terminal, hide or reorder text: DEL, C1, Cf (bidi), Zl, Zp, and all that shows as nothing.
+let hazardous: RegExp | undefined;
+function hazards(): RegExp {
+  return (hazardous ??= /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/gu);
+}
+
+function escapeCharacter(character: string): string {
+  let escaped = "";
+  for (let at = 0; at < character.length; at++) {
+    escaped += `\\u${character.charCodeAt(at).toString(16).padStart(4, "0")}`;
+  }
+  return escaped;
+}

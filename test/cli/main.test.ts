@@ -1,0 +1,124 @@
+import { afterEach, describe, expect, test, vi } from "vitest";
+import { main } from "../../src/cli/main.ts";
+
+afterEach(() => vi.restoreAllMocks());
+
+/** What the command says to this command line: its exit code, and what it wrote where. */
+async function answer(...args: string[]): Promise<{ code: number; stdout: string; stderr: string }> {
+  const written = { stdout: "", stderr: "" };
+  for (const name of ["stdout", "stderr"] as const) {
+    vi.spyOn(process[name], "write").mockImplementation((text, ...rest: unknown[]) => {
+      written[name] += String(text);
+      const done = rest.find((each) => typeof each === "function") as (() => void) | undefined;
+      done?.();
+      return true;
+    });
+  }
+  return { code: await main(args), ...written };
+}
+
+async function refusal(...args: string[]): Promise<string> {
+  const { code, stdout, stderr } = await answer(...args);
+  expect(code).toBe(args[0] === "audit" ? 2 : 1);
+  expect(stdout).toBe("");
+  expect(stderr).toMatch(/^Error: .*\n.*\n$/);
+  return stderr.slice("Error: ".length).trimEnd().replace("\n", " | ");
+}
+
+describe("a command line without the two dashes is shown with them", () => {
+  const write = "Write the server's command after two dashes:";
+
+  test("with the options and the command that were typed", async () => {
+    expect(await refusal("--deny", "^a b$", "npx", "-y", "some-server")).toBe(
+      `Unexpected word: npx | ${write} fairlead --deny '^a b$' -- npx -y some-server`,
+    );
+    expect(await refusal("tools", "--allow=it's", "npx", "-y", "server")).toBe(
+      `Unexpected word: npx | ${write} fairlead tools '--allow=it'\\''s' -- npx -y server`,
+    );
+    expect(await refusal("tools", "npx", "-y", "server")).toContain("fairlead tools -- npx -y server");
+    expect(await refusal("npx", "-y", "server", "")).toBe(
+      "Unknown command: npx | To start a server, write: fairlead -- npx -y server ''",
+    );
+  });
+
+  test("also where no server is named at all", async () => {
+    expect(await refusal("tools", "--deny", "x")).toBe(
+      `No server to start | ${write} fairlead tools --deny x -- npx some-server`,
+    );
+    expect(await refusal("--", "")).toBe(`The server's command is empty: "" | ${write} fairlead -- npx some-server`);
+  });
+
+  test("but not with the values of variables, which may be secrets", async () => {
+    const line = await refusal("--env", "TOKEN=hunter2", "--env=KEY=hunter3", "npx", "server");
+    expect(line).toContain("fairlead --env TOKEN=… --env=KEY=… -- npx server");
+  });
+
+  test("unless they are there, and a word too many is before them", async () => {
+    expect(await refusal("--deny", "a,", "b", "--", "npx", "server")).toBe(
+      "Unexpected word: b | Only options stand before the two dashes; a value with spaces in it needs quotes",
+    );
+    expect(await refusal("--deny", "x", "tools", "--", "npx", "server")).toBe(
+      "Unexpected word: tools | The command comes first: fairlead tools --deny x -- npx server",
+    );
+  });
+});
+
+describe("what is not known is named, with what could have been meant", () => {
+  const all = "The commands are: tools, audit, demo, help, version";
+
+  test("commands", async () => {
+    expect(await refusal("tolos")).toBe("Unknown command: tolos | Did you mean fairlead tools?");
+    expect(await refusal("deno", "run", "server.ts")).toBe(
+      "Unknown command: deno | Did you mean fairlead demo? To start a server, write: fairlead -- deno run server.ts",
+    );
+    expect(await refusal("")).toBe(`Unknown command: "" | ${all}`);
+    expect(await refusal("nosuch", "--", "npx")).toBe(`Unknown command: nosuch | ${all}`);
+    expect(await refusal("help", "nosuch")).toBe(`Unknown command: nosuch | ${all}`);
+    expect(await refusal("help", "tool")).toBe(`Unknown command: tool | ${all}. Did you mean fairlead help tools?`);
+  });
+
+  test("options of another command", async () => {
+    const format = "Unknown option: --format | --format belongs to fairlead tools";
+    expect(await refusal("--format", "json", "--", "npx")).toBe(format);
+    expect(await refusal("--format=json", "tools", "--", "npx")).toBe(format);
+    expect(await refusal("tools", "--audit", "x", "--", "npx")).toBe(
+      "Unknown option: --audit | --audit belongs to fairlead",
+    );
+    expect(await refusal("audit", "verify", "--deny", "x")).toBe(
+      "Unknown option: --deny | --deny belongs to fairlead and fairlead tools",
+    );
+  });
+
+  test("options from elsewhere", async () => {
+    expect(await refusal("-v")).toBe(
+      "Unknown option: -v | For the version, write --version or -V. To see more, write --log-level debug",
+    );
+    expect(await refusal("tools", "--verbose", "--", "npx")).toContain("--log-level debug");
+  });
+
+  test("words that stand where none may", async () => {
+    expect(await refusal("version", "1")).toBe("Unexpected word: 1 | Write fairlead version");
+    expect(await refusal("demo", "a b")).toBe('Unexpected word: "a b" | Write fairlead demo');
+    expect(await refusal("demo", "--", "npx")).toBe("Unexpected word: npx | Write fairlead demo");
+    expect(await refusal("help", "tools", "audit")).toBe("Unexpected word: audit | Write fairlead help [command]");
+    expect(await refusal("audit", "verfiy", "x")).toBe("Unknown word: verfiy | Did you mean fairlead audit verify?");
+  });
+});
+
+test("an option that means nothing without another is refused", async () => {
+  expect(await refusal("--audit-level", "all", "--", "npx")).toBe(
+    "Option --audit-level needs --audit | Give --audit <file> as well, or leave --audit-level out",
+  );
+});
+
+test("help and version are had in every usual way", async () => {
+  const help = await answer("help");
+  expect(help).toMatchObject({ code: 0, stderr: "" });
+  for (const args of [[], ["-h"], ["--help"], ["--audit-level=all", "-h"]]) expect(await answer(...args)).toEqual(help);
+  const ofTools = await answer("help", "tools");
+  expect(ofTools.stdout).toContain("fairlead tools [options]");
+  for (const word of ["-h", "--help"]) expect(await answer("tools", word)).toEqual(ofTools);
+  for (const word of ["version", "--version", "-V"]) {
+    expect(await answer(word)).toEqual({ code: 0, stdout: "fairlead 0.0.0-source\n", stderr: "" });
+  }
+});

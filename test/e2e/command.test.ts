@@ -1,0 +1,82 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, describe, expect } from "vitest";
+import { COMMAND, fixture, test } from "../support/processes.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "fairlead-command-"));
+const env = { HOME: folder, XDG_STATE_HOME: join(folder, "state") };
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+describe.concurrent("a reader that has seen enough is no failure", () => {
+  const server = ["--", ...fixture("good.mjs")];
+  test.for([["demo"], ["help"], ["version"], ["tools", ...server], ["tools", "--format=json", ...server]])(
+    "%j",
+    async (words, { startProgram }) => {
+      // The pipe is closed before anything is written.
+      const script = '{ sleep 0.5; "$@"; echo "exit $?" >&2; } | true';
+      const program = startProgram(["sh", "-c", script, "sh", process.execPath, COMMAND, ...words], { env });
+      expect(await program.end()).toMatchObject({ stderr: "exit 0\n", left: [] });
+    },
+  );
+
+  test("and findings are findings all the same", async ({ startProgram }) => {
+    const key = join(folder, "key");
+    const log = join(folder, "broken.jsonl");
+    writeFileSync(key, Buffer.alloc(32), { mode: 0o600 });
+    writeFileSync(log, '{"log":"\n');
+    const words = ["audit", "verify", "--key", key, log];
+    const script = '{ sleep 0.5; "$@"; echo "exit $?" >&2; } | true';
+    const program = startProgram(["sh", "-c", script, "sh", process.execPath, COMMAND, ...words], { env });
+    expect(await program.end()).toMatchObject({ stderr: "exit 1\n", left: [] });
+  });
+});
+
+describe.concurrent("tools", () => {
+  const demo = [process.execPath, COMMAND, "demo-server"];
+
+  test("says which stay and which do not, why, and what that saves", async ({ startProgram }) => {
+    const words = ["--allow", "_note$,^nosuch", "--deny", "^delete_", "--", ...demo];
+    const { stdout, stderr } = await startProgram([process.execPath, COMMAND, "tools", ...words]).end();
+    expect(stdout).toBe(`\
+TOOL                                              BYTES  TOKENS
+list_notes         hidden: not in the allow list     93     ~24
+write_note         shown                            143     ~36
+delete_note        hidden by ^delete_               156     ~39
+delete_everything  hidden by ^delete_               103     ~26
+
+4 tools: 1 shown, 3 hidden.
+Shown:  143 bytes, ~36 tokens in a model's context.
+Hidden: 352 bytes, ~88 tokens saved (71 %).
+`);
+    expect(stderr).toBe('Warning: pattern "^nosuch" matches no tool\n');
+  });
+
+  test("says what all of them cost where none is hidden", async ({ startProgram }) => {
+    const { stdout } = await startProgram([process.execPath, COMMAND, "tools", "--", ...demo]).end();
+    expect(stdout.split("\n").at(-2)).toBe("4 tools, none hidden: 495 bytes, ~124 tokens in a model's context.");
+  });
+
+  const check = "check that the command is an MCP server on stdin and stdout";
+  test.for([
+    ["sends back what it hears", ["cat"], `It sends back what it is told\n${check}`],
+    ["says nothing", ["sleep", "100"], `Request timeout after 1000ms\nIt said nothing: ${check}`],
+    [
+      "speaks to people",
+      ["sh", "-c", "echo; echo Listening; cat >/dev/null"],
+      `Request timeout after 1000ms\nIt wrote "Listening" where MCP messages belong: ${check}`,
+    ],
+    [
+      "says yes to everything",
+      ["yes"],
+      `Request timeout after 1000ms\nIt wrote "y" where MCP messages belong: ${check}`,
+    ],
+    ["ends", ["sh", "-c", "exit 3"], `The server ended with exit code 3\n${check}`],
+  ] as const)("what %s is no MCP server, and that is said in time", async ([, server, text], { startProgram }) => {
+    const since = performance.now();
+    const program = startProgram([process.execPath, COMMAND, "tools", "--tools-timeout", "1s", "--", ...server]);
+    const stderr = `Error: Failed to fetch tool list from upstream MCP\n${text}\n`;
+    expect(await program.end()).toEqual({ code: 1, signal: null, stdout: "", stderr, left: [] });
+    expect(program.overSince - since).toBeLessThan(6000);
+  });
+});

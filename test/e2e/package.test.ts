@@ -1,0 +1,40 @@
+import { spawnSync } from "node:child_process";
+import { readdirSync, readFileSync } from "node:fs";
+import { join, posix } from "node:path";
+import { expect, test } from "vitest";
+import { root } from "../support/docs.ts";
+
+const npm = spawnSync("npm", ["pack", "--dry-run", "--json", "--ignore-scripts"], { cwd: root, encoding: "utf8" });
+const [{ files }] = JSON.parse(npm.stdout) as [{ files: { path: string }[] }];
+const packed = new Set(files.map(({ path }) => path));
+
+test("the package holds what it needs and nothing of how it was built", () => {
+  expect(packed).toContain("dist/command/fairlead.cjs");
+  expect(packed).toContain("dist/library/index.js");
+  expect(packed).toContain("dist/library/index.d.ts");
+  expect([...packed].filter((path) => /(^|\/)\./.test(path) || /^(src|test|scripts|bench)\//.test(path))).toEqual([]);
+});
+
+test("what the packed pages link to is packed with them", () => {
+  for (const page of [...packed].filter((path) => path.endsWith(".md"))) {
+    const text = readFileSync(join(root, page), "utf8");
+    for (const [, target] of text.matchAll(/\]\((?!https?:)([^)#]+)/g)) {
+      expect(packed, page).toContain(posix.join(posix.dirname(page), target));
+    }
+  }
+});
+
+test("whoever has a part in the command is named with the licence", () => {
+  const folder = join(root, "dist/command");
+  const notices = readFileSync(join(folder, "THIRD-PARTY-NOTICES.txt"), "utf8");
+  // The bundler notes above each piece where it came from.
+  const bundled = readdirSync(folder).flatMap((name) =>
+    [...readFileSync(join(folder, name), "utf8").matchAll(/^ *\/\/ node_modules\/((?:@[^/]+\/)?[^/\n]+)/gm)].map(
+      ([, owner]) => owner,
+    ),
+  );
+  expect(bundled).toContain("safe-regex2");
+  for (const owner of new Set(bundled))
+    expect(notices).toMatch(new RegExp(`^${owner} \\d\\S* \\(.+\\)\n\n.*Licen[cs]e`, "m"));
+  expect(packed).toContain("dist/command/THIRD-PARTY-NOTICES.txt");
+});
