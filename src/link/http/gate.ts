@@ -1,0 +1,63 @@
+import { ProxyError } from "../../errors.ts";
+import type { JwtGateOptions } from "./gate-jwt.ts";
+import { createTokenGate, type NamedToken } from "./gate-tokens.ts";
+
+export { readTokenFile } from "./gate-file.ts";
+
+/** Somebody who may use our HTTP side. */
+export interface Principal {
+  /** Tells people apart, for ever: issuer and subject, or the name of a token. */
+  readonly id: string;
+  /** Safe to log. */
+  readonly name: string;
+}
+
+/** Why somebody may not. */
+export interface Refusal {
+  readonly status: 401 | 403;
+  /** The value of WWW-Authenticate, without `resource_metadata`. */
+  readonly challenge: string;
+}
+
+/** Decides who may use our HTTP side. */
+export interface Gate {
+  /** Looks at an Authorization header. A promise only where somebody has to be asked. */
+  admit(authorization: string | null): Principal | Refusal | Promise<Principal | Refusal>;
+}
+
+/** Tokens that somebody wrote down, or those that an issuer signs. */
+export type GateOptions = { readonly tokens: readonly NamedToken[] } | JwtGateOptions;
+
+/** Makes a gate. Throws a ProxyError where its options cannot be right. */
+export function createGate(options: GateOptions): Gate {
+  if ("tokens" in options) return createTokenGate(options.tokens);
+  checkKeys(options.jwks);
+  for (const scope of options.scopes ?? []) checkScope(scope);
+  let loaded: Gate | null = null;
+  const loading = (): Promise<Gate> => import("./gate-jwt.ts").then(({ createJwtGate }) => createJwtGate(options));
+  let gate: Promise<Gate> | null = null;
+  return {
+    admit(authorization) {
+      if (loaded !== null) return loaded.admit(authorization);
+      gate ??= loading();
+      return gate.then((made) => (loaded = made).admit(authorization));
+    },
+  };
+}
+
+/** Keys that anybody on the way could replace would let anybody in. */
+function checkKeys(jwks: string): void {
+  const url = URL.canParse(jwks) ? new URL(jwks) : null;
+  const isLoopback = /^(localhost|127(\.\d+){3}|\[::1\])$/.test(url?.hostname ?? "");
+  if (url?.protocol === "https:" || (url?.protocol === "http:" && isLoopback)) return;
+  throw new ProxyError(
+    "BAD_TOKENS",
+    "The keys to check tokens with are not at an https URL",
+    "Give a URL with https://",
+  );
+}
+
+function checkScope(scope: string): void {
+  if (/^[\x21\x23-\x5b\x5d-\x7e]+$/.test(scope)) return;
+  throw new ProxyError("BAD_TOKENS", `Not a scope: ${JSON.stringify(scope)}`, "Write words without spaces and quotes");
+}
