@@ -13,7 +13,8 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   record: ["errors", "message", "session", "policy", "action"],
   relay: ["wire", "message", "session", "policy", "action", "record"],
   link: ["errors", "wire", "relay"],
-  proxy: ["errors", "wire", "message", "session", "policy", "action", "record", "relay", "link"],
+  bridge: ["errors", "wire", "message", "session", "policy", "action", "record", "relay", "link"],
+  proxy: ["errors", "wire", "message", "session", "policy", "action", "record", "relay", "link", "bridge"],
   cli: ["errors", "proxy", "policy", "record", "message"],
   index: ["errors", "proxy", "policy", "session", "record", "message"],
 };

@@ -41,7 +41,8 @@ function readEvents({ maxMessageBytes, listener, take }: ReadingOptions): Readin
       if (data !== null) take(data);
     },
     excess: (bytes, ends) => {
-      if (ends) listener.trouble("strict:too-large", `dropped an event that is too large, ${bytes.length} bytes and more`);
+      if (ends)
+        listener.trouble("strict:too-large", `dropped an event that is too large, ${bytes.length} bytes and more`);
     },
     tail: () => {},
   });

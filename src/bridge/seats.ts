@@ -33,14 +33,14 @@ export interface SeatOptions {
 }
 
 /** How many answered calls a session over HTTP remembers: a client that lost its stream may ask for them again. */
-const REMEMBERED = 100;
+export const REMEMBERED = 100;
 
-/** Makes a conversation. Its tools are those it learns itself, unless they are known already. */
-export function createSeat(options: SeatOptions, say: Say, known: Knowledge | null): Seat {
+/** Makes a conversation that remembers so many answered calls. Its tools are those it learns itself, unless they are known already. */
+export function createSeat(options: SeatOptions, say: Say, known: Knowledge | null, remembered: number): Seat {
   const { policy, witness, maxParkedBytes } = options;
   const session = createSession({
     maxOpenCalls: options.maxOpenCalls,
-    remembered: REMEMBERED,
+    remembered,
     learnTools: policy.tools !== null,
     onLearnt: options.onLearnt,
     say,

@@ -5,6 +5,9 @@ import type { Exchange } from "../session/exchange.ts";
 export interface ServerEnd {
   /** Sends what has been judged. `about` is the message it came as. */
   send(payload: Buffer, about: Message): void;
+  /** Whether what is sent now would have to wait. */
+  readonly isFull: boolean;
+  whenReady(resume: () => void): void;
   /** Ends the session with the server's consent. */
   close(): Promise<void>;
   /** Ends it now. */

@@ -114,6 +114,8 @@ export function openSseEnd(options: SseOptions): Promise<ServerEnd> {
     };
     const server: ServerEnd = {
       send: post,
+      isFull: false, // every request has a connection of its own
+      whenReady: (go) => go(),
       close: async () => destroy(),
       destroy,
     };

@@ -18,12 +18,16 @@ export interface StreamableOptions {
   /** Header lines of every request: what the user wants sent, and permission where there is one. */
   readonly headers: () => string;
   /** Asked when the server refuses for want of permission. Resolves when it is worth trying again; false where it is not. */
-  readonly permit: (head: ResponseHead) => Promise<boolean>;
+  readonly permit: (head: ResponseHead, shown: string) => Promise<boolean>;
+  /** Renews the permission where it is about to run out; null where there is nothing to wait for. */
+  readonly renew?: () => Promise<void> | null;
   readonly schemaOf: SchemaReader;
   readonly listener: ServerListener;
   readonly maxMessageBytes: number;
   /** Whether a stream of its own is opened for what the server says unasked. */
   readonly listens: boolean;
+  /** Hears how each request of ours went, beside what came of it. */
+  readonly watch?: { head(head: ResponseHead): void; failed(error: ConnectionError): void };
 }
 
 /** A session at a server that speaks Streamable HTTP. */
@@ -54,8 +58,11 @@ export function createStreamableEnd(options: StreamableOptions): ServerEnd {
     const isGreeting = envelope.kind === "request" && envelope.method.name === "initialize";
     const isReady = envelope.kind === "notification" && envelope.method.name === "notifications/initialized";
     if (isGreeting || isReady) held = [];
-    if (envelope.kind === "notification" && envelope.method.name === "notifications/cancelled" && withdraw(about)) return;
-    post(payload, about, 0);
+    if (envelope.kind === "notification" && envelope.method.name === "notifications/cancelled" && withdraw(about))
+      return;
+    const renewal = options.renew?.() ?? null;
+    if (renewal === null) post(payload, about, 0);
+    else void renewal.then(() => post(payload, about, 0));
   }
 
   /** In the stateless era a request is cancelled by leaving it. */
@@ -90,13 +97,20 @@ export function createStreamableEnd(options: StreamableOptions): ServerEnd {
       { method: "POST", path, headers, body: payload },
       {
         head(head) {
+          options.watch?.head(head);
           if ((head.status === 401 || head.status === 403) && attempt === 0) {
             running.delete(about);
             call.abort();
-            void options.permit(head).then((isWorthIt) => {
-              if (isWorthIt) post(payload, about, 1);
-              else finish(about, head, null);
-            });
+            void options.permit(head, headers).then(
+              (isWorthIt) => {
+                if (isWorthIt) post(payload, about, 1);
+                else finish(about, head, null);
+              },
+              (error: unknown) => {
+                listener.trouble("http:login", error instanceof Error ? error.message : String(error));
+                finish(about, head, null);
+              },
+            );
             return;
           }
           sessionId ??= head.status < 300 ? headerOf(head, "mcp-session-id") : null;
@@ -121,8 +135,10 @@ export function createStreamableEnd(options: StreamableOptions): ServerEnd {
 
     function finish(done: Message, refusal: ResponseHead | null, events: Resumable | null): void {
       running.delete(done);
-      if (refusal !== null) answer(done, { code: -32000, message: `The server answered with status ${refusal.status}` });
-      else if (events !== null && events.lastId !== undefined && listener.isWaiting(done)) return resume(done, events, 0);
+      if (refusal !== null)
+        answer(done, { code: -32000, message: `The server answered with status ${refusal.status}` });
+      else if (events !== null && events.lastId !== undefined && listener.isWaiting(done))
+        return resume(done, events, 0);
       else if (listener.isWaiting(done)) answer(done, CLOSED);
       settle(done);
     }
@@ -138,6 +154,7 @@ export function createStreamableEnd(options: StreamableOptions): ServerEnd {
   function fail(about: Message, error: ConnectionError): void {
     running.delete(about);
     if (isOver) return;
+    options.watch?.failed(error);
     listener.trouble("http:connection", error.internalDetails);
     answer(about, CLOSED);
     settle(about);
@@ -207,7 +224,13 @@ export function createStreamableEnd(options: StreamableOptions): ServerEnd {
         head(head) {
           ({ status } = head);
           if (status >= 300) return;
-          reading = readResponse({ head, about: null, maxMessageBytes, listener, take: (body) => take(body, null, exchange) });
+          reading = readResponse({
+            head,
+            about: null,
+            maxMessageBytes,
+            listener,
+            take: (body) => take(body, null, exchange),
+          });
         },
         body(bytes) {
           reading?.push(bytes);
@@ -222,6 +245,8 @@ export function createStreamableEnd(options: StreamableOptions): ServerEnd {
 
   return {
     send,
+    isFull: false, // every request has a connection of its own
+    whenReady: (go) => go(),
     async close() {
       if (isOver) return;
       isOver = true;

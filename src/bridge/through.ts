@@ -1,23 +1,25 @@
 import type { ServerResponse } from "node:http";
 import type { Outcome } from "../action/outcome.ts";
-import { isJson } from "../link/http/client-head.ts";
 import type { Visit } from "../link/http/door.ts";
-import { readBody, replyEmpty, replyError, replyJson } from "../link/http/reply.ts";
+import { replyError, replyJson } from "../link/http/reply.ts";
 import type { Address } from "../link/upstream/address.ts";
-import { headersBack, headerOf, kindOf } from "../link/upstream/head.ts";
+import { headersBack, kindOf } from "../link/upstream/head.ts";
 import type { Pool, UpstreamCall } from "../link/upstream/pool.ts";
 import { whole } from "../message/message.ts";
 import type { Call } from "../session/calls.ts";
 import type { Exchange } from "../session/exchange.ts";
 import type { ResponseHead } from "../wire/http-response.ts";
-import { CLOSED, statusOf } from "./answers.ts";
+import { CLOSED } from "./answers.ts";
 import { createBodyCollector, judgeBody } from "./body-back.ts";
 import type { Guest, GuestBook } from "./guest-book.ts";
+import { answerHere, NO_SESSION, NOT_ALLOWED, readMessage } from "./refusal.ts";
 import { createStreamBack, type StreamBack } from "./stream-back.ts";
 
 /** A way through for clients of Streamable HTTP to a server of Streamable HTTP. */
 export interface Through {
   visit(visit: Visit): void;
+  /** Ends the streams that nobody waits on. */
+  close(): void;
 }
 
 /** What a way through is made of. */
@@ -29,7 +31,7 @@ export interface ThroughOptions {
   readonly headers: string;
   readonly maxMessageBytes: number;
   /** What a header of the server's becomes for clients; null where it is not for them. */
-  readonly rewrite: (name: string, value: string) => string | null;
+  readonly rewrite: (visit: Visit, name: string, value: string) => string | null;
 }
 
 /**
@@ -39,16 +41,15 @@ export interface ThroughOptions {
 export function createThrough(options: ThroughOptions): Through {
   const { pool, address, guests, headers, maxMessageBytes, rewrite } = options;
 
+  const standing = new Set<ServerResponse>();
+
   function path({ query }: Visit): string {
     return query === "" || address.path.includes("?") ? address.path : address.path + query;
   }
 
   function post(visit: Visit): void {
-    const { head, response, request } = visit;
-    if (!isJson(head.contentType)) return replyError(response, 415, UNSUPPORTED_TYPE, null);
-    if (head.contentEncoding !== null) return replyError(response, 415, UNSUPPORTED_ENCODING, null);
-    readBody(request, maxMessageBytes, (body) => {
-      if (body === null) return replyError(response, 413, TOO_LARGE, null);
+    const { head, response } = visit;
+    readMessage(visit, maxMessageBytes, (body) => {
       const guest = guests.find(visit);
       if (guest === null) return replyError(response, 404, NO_SESSION, null);
       const exchange: Exchange = {
@@ -64,14 +65,8 @@ export function createThrough(options: ThroughOptions): Through {
   }
 
   function carry(visit: Visit, guest: Guest, body: Buffer, outcome: Outcome, exchange: Exchange): void {
-    const { onward, back, turns = [], rule } = outcome;
-    if (onward === "nothing") {
-      // By HTTP everything is answered, also what would be met with silence on a line.
-      if (back !== null) replyJson(visit.response, statusOf(rule), back, []);
-      else if (statusOf(rule) >= 400) replyError(visit.response, statusOf(rule), UNREADABLE, null);
-      else replyEmpty(visit.response, 202, []);
-      return;
-    }
+    const { onward, back, turns = [] } = outcome;
+    if (onward === "nothing") return answerHere(visit, outcome);
     const calls = turns.flatMap((turn) => turn.opens ?? []);
     send(visit, guest, onward === "untouched" ? body : onward, calls, { ...exchange, mirrored: null }, back);
   }
@@ -99,7 +94,7 @@ export function createThrough(options: ThroughOptions): Through {
           answered = head;
           guests.heard(visit, guest, head);
           if (kindOf(head) !== "events" || head.status >= 300) return;
-          const back = headersBack(head, rewrite);
+          const back = headersBack(head, (name, value) => rewrite(visit, name, value));
           response.writeHead(head.status, back);
           response.flushHeaders();
           const answerServer = (answer: Buffer): void => guest.say("up", answer);
@@ -131,7 +126,7 @@ export function createThrough(options: ThroughOptions): Through {
       const { status } = head;
       const collected = collector.end();
       const isEmpty = collected.body !== null && collected.body.length === 0;
-      const back = headersBack(head, rewrite);
+      const back = headersBack(head, (name, value) => rewrite(visit, name, value));
       if (isEmpty && calls.length === 0) {
         if (also !== null) return replyJson(response, 200, also, []);
         return giveHead(response, status, back);
@@ -167,18 +162,18 @@ export function createThrough(options: ThroughOptions): Through {
       const guest = guests.find(visit);
       if (guest === null) return replyError(response, 404, NO_SESSION, null);
       visit.request.resume();
+      if (method === "GET") {
+        standing.add(response);
+        response.on("close", () => standing.delete(response));
+      }
       const exchange: Exchange = { breaks: "allow", routed: false, mirrored: null, resumed: head.lastEventId !== null };
       send(visit, guest, null, [], exchange, null);
     },
+    close() {
+      for (const response of standing) response.end();
+    },
   };
 }
-
-const UNSUPPORTED_TYPE = { code: -32000, message: "Unsupported Media Type: Content-Type must be application/json" };
-const UNSUPPORTED_ENCODING = { code: -32000, message: "Unsupported Media Type: a body must not be encoded" };
-const TOO_LARGE = { code: -32600, message: "Invalid request: message too large" };
-const UNREADABLE = { code: -32700, message: "Parse error" };
-const NO_SESSION = { code: -32001, message: "Session not found" };
-const NOT_ALLOWED = { code: -32000, message: "Method not allowed." };
 
 function giveHead(response: ServerResponse, status: number, headers: string[]): void {
   if (response.headersSent || response.destroyed) return;
@@ -198,11 +193,4 @@ function merge(body: Buffer, also: Buffer): Buffer {
   const strip = (text: string): string => text.trim().replace(/^\[|\]$/g, "");
   const parts = [strip(body.toString("latin1")), strip(also.toString("latin1"))].filter((part) => part !== "");
   return Buffer.from(`[${parts.join(",")}]`, "latin1");
-}
-
-/** What the id of a session is called. */
-export const SESSION_HEADER = "mcp-session-id";
-
-export function sessionOf(head: ResponseHead): string | null {
-  return headerOf(head, SESSION_HEADER);
 }

@@ -33,6 +33,61 @@ const FILTER: readonly Option[] = [
   },
 ];
 
+const REMOTE: readonly Option[] = [
+  { name: "upstream", value: "<url>", help: "the server is at this URL, instead of a command" },
+  {
+    name: "header",
+    value: "'Name: value'",
+    repeats: true,
+    help: "sent to the server with every request; $VAR and ${VAR} are filled in",
+    needs: "upstream",
+  },
+  { name: "ca", value: "<file>", help: "certificates to trust beside the usual ones (PEM)", needs: "upstream" },
+  {
+    name: "connect-timeout",
+    value: "<time>",
+    help: "how long reaching the server may take",
+    fallback: "30s",
+    needs: "upstream",
+  },
+];
+
+const LISTEN: readonly Option[] = [
+  {
+    name: "listen",
+    value: "[host:]port",
+    help: "clients come by HTTP: /mcp, and /sse for older ones; without it, on our stdin and stdout",
+  },
+  { name: "tls-cert", value: "<file>", help: "clients come by https: the certificate (PEM)", needs: "listen" },
+  { name: "tls-key", value: "<file>", help: "and its key", needs: "listen" },
+  { name: "allow-host", value: "<name>", repeats: true, help: "another name we go by", needs: "listen" },
+  {
+    name: "allow-origin",
+    value: "<origin>",
+    repeats: true,
+    help: "pages from there may speak to us, such as https://example.com",
+    needs: "listen",
+  },
+  { name: "auth-tokens", value: "<file>", help: "only clients with one of these tokens", needs: "listen" },
+  { name: "auth-jwks", value: "<url>", help: "only clients with a JWT signed by one of these keys", needs: "listen" },
+  { name: "auth-issuer", value: "<url>", help: "whose tokens they are", needs: "auth-jwks" },
+  { name: "auth-audience", value: "<text>", help: "for whom they are", needs: "auth-jwks" },
+  {
+    name: "insecure-bind",
+    value: null,
+    help: "listen beyond this machine without asking who comes",
+    needs: "listen",
+  },
+  {
+    name: "on-loss",
+    value: "<what>",
+    choices: ["exit", "keep"],
+    help: "when the server at the URL is gone: end, or answer with errors until it is back",
+    fallback: "exit",
+    needs: "upstream",
+  },
+];
+
 const CHILD: readonly Option[] = [
   { name: "env", value: "NAME=value", repeats: true, help: "a variable for the server's environment" },
   { name: "cwd", value: "<dir>", help: "the directory the server is started in" },
@@ -63,12 +118,14 @@ const EXIT_CODES = [
 export const COMMANDS: readonly Command[] = [
   {
     name: "",
-    usage: ["fairlead [options] -- <command> [args…]"],
-    summary: "put Fairlead in front of an MCP server that speaks on stdin and stdout",
+    usage: ["fairlead [options] -- <command> [args…]", "fairlead [options] --upstream <url>"],
+    summary: "put Fairlead in front of an MCP server: a command, or a URL",
     takes: "server",
     options: [
       ...FILTER,
       ...CHILD,
+      ...REMOTE,
+      ...LISTEN,
       { name: "audit", value: "<file>", help: "append a record of what was judged to this file (JSON Lines)" },
       {
         name: "audit-level",

@@ -7,6 +7,8 @@ import { openLog, readCommand, readEnvironment, readPatterns, readTime, value } 
 
 /** Runs the proxy until it is over. */
 export async function runProxy(parsed: Parsed): Promise<number> {
+  const isRemote = parsed.values.has("upstream");
+  if (isRemote || parsed.values.has("listen")) return (await import("./run-http.ts")).runHttp(parsed);
   const command = readCommand(parsed);
   const deny = readPatterns(parsed, "deny");
   const allow = readPatterns(parsed, "allow");
@@ -38,13 +40,14 @@ export async function runProxy(parsed: Parsed): Promise<number> {
   if (process.stdin.isTTY) log.info("waiting for MCP messages on stdin; this is meant to be started by a client");
   const { code, lost, child } = await proxy.ended;
   await audit?.flush();
-  if (lost) log.info("the server ended", child.signal === null ? { code: child.code } : { signal: child.signal });
+  if (lost && child !== null)
+    log.info("the server ended", child.signal === null ? { code: child.code } : { signal: child.signal });
   if (lost) await complain("Error: Lost connection to upstream MCP\nShutting down proxy\n");
   return code;
 }
 
 /** The audit log, if one is asked for. It is closed when we end, however we do. */
-async function openAuditLog(parsed: Parsed, log: Log): Promise<AuditLog | null> {
+export async function openAuditLog(parsed: Parsed, log: Log): Promise<AuditLog | null> {
   const file = value(parsed, "audit");
   if (file === undefined) return null;
   const { openAudit } = await import("../record/audit-log.ts");
@@ -54,7 +57,7 @@ async function openAuditLog(parsed: Parsed, log: Log): Promise<AuditLog | null> 
 }
 
 /** Whatever happens to us, nothing of the server stays behind. */
-function guard(proxy: Proxy, log: Log): void {
+export function guard(proxy: Proxy, log: Log): void {
   for (const signal of ["SIGTERM", "SIGINT", "SIGHUP"] as const) process.on(signal, () => proxy.stop());
   const crash = (error: unknown): void => {
     log.error(`internal error: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`);

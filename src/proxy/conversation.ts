@@ -1,7 +1,7 @@
 import type { Readable, Writable } from "node:stream";
 import { setTimeout as delay } from "node:timers/promises";
+import { CLOSED } from "../bridge/answers.ts";
 import type { ChildEnd, ChildServer } from "../link/child.ts";
-import type { WireError } from "../message/compose.ts";
 import type { Witness } from "../record/witness.ts";
 import { createOutlet, type Outlet } from "../relay/outlet.ts";
 import type { Passage } from "../relay/passage.ts";
@@ -41,12 +41,9 @@ export interface ConversationEnd {
   readonly code: number;
   /** Whether the server went while the client was still there. */
   readonly lost: boolean;
-  /** How the server's process ended. */
-  readonly child: ChildEnd;
+  /** How the server's process ended; null where it has none of ours. */
+  readonly child: ChildEnd | null;
 }
-
-/** What those hear who wait when nobody will answer any more. */
-export const CLOSED: WireError = { code: -32000, message: "Connection closed" };
 
 /** Joins a client and a child. */
 export function createConversation(options: ConversationOptions): Conversation {

@@ -4,11 +4,12 @@ import type { Pattern } from "../policy/patterns.ts";
 import { createToolFilter } from "../policy/tool-filter.ts";
 import type { Log } from "../record/log.ts";
 import type { Catalogue } from "../session/catalogue.ts";
+import { LINES } from "../session/exchange.ts";
 import { createLineFramer } from "../wire/lines.ts";
 import { DEFAULT_LIMITS, DEFAULT_TIMEOUTS } from "./limits.ts";
 import { listFailure } from "./list-failure.ts";
 import { checkOptions, readLog, readPatterns } from "./options.ts";
-import { createOwnClient } from "./own-client.ts";
+import { createOwnClient } from "../bridge/own-client.ts";
 
 /** One tool of a server, and what becomes of it. */
 export interface ToolReport {
@@ -74,7 +75,9 @@ async function fetchCatalogue(options: InspectOptions): Promise<Catalogue> {
   process.on("exit", onExit);
   const client = createOwnClient({
     send: (payload) => child.stdin.write(Buffer.concat([payload, NEWLINE])),
-    timeoutMs,
+    exchange: LINES,
+    greetMs: timeoutMs,
+    listMs: timeoutMs,
     version,
   });
   child.stdin.on("error", () => {}); // the child's end says more
@@ -92,7 +95,8 @@ async function fetchCatalogue(options: InspectOptions): Promise<Catalogue> {
     const gone = child.ended.then(({ code, signal }): never => {
       throw new Error(`the server ended with ${signal ?? `exit code ${code}`}`);
     });
-    return await Promise.race([client.listTools(), gone, late]);
+    const listed = client.greet("either").then((greeting) => client.listTools(greeting));
+    return await Promise.race([listed, gone, late]);
   } catch (cause) {
     throw listFailure(cause as Error, client.heard, timeoutMs);
   } finally {

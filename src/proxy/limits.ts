@@ -6,6 +6,12 @@ export interface Limits {
   readonly maxOpenCalls: number;
   /** Bytes of messages that wait for something of ours. */
   readonly maxParkedBytes: number;
+  /** Sessions of clients that come by HTTP. */
+  readonly maxSessions: number;
+  /** Child processes at once, where each of those sessions has one. */
+  readonly maxChildren: number;
+  /** Connections of clients that come by HTTP. */
+  readonly maxConnections: number;
 }
 
 /** Ten megabytes a message, a thousand open calls. */
@@ -13,15 +19,30 @@ export const DEFAULT_LIMITS: Limits = {
   maxMessageBytes: 10 * 1024 * 1024,
   maxOpenCalls: 1000,
   maxParkedBytes: 64 * 1024 * 1024,
+  maxSessions: 10_000,
+  maxChildren: 64,
+  maxConnections: 10_000,
 };
 
 /** How long things may take, in milliseconds. */
 export interface Timeouts {
+  /** Until a server at a URL has been reached and has answered. */
+  readonly connection: number;
   /** The whole tool list. */
   readonly toolList: number;
   /** Between closing a child's stdin and killing it. */
   readonly childGrace: number;
+  /** How long a session without an open stream is kept, where it has a process of its own. */
+  readonly sessionIdle: number;
+  /** How long clients have to leave when we are told to end. */
+  readonly drain: number;
 }
 
 /** The contract's times. */
-export const DEFAULT_TIMEOUTS: Timeouts = { toolList: 10_000, childGrace: 5_000 };
+export const DEFAULT_TIMEOUTS: Timeouts = {
+  connection: 30_000,
+  toolList: 10_000,
+  childGrace: 5_000,
+  sessionIdle: 600_000,
+  drain: 10_000,
+};

@@ -1,6 +1,6 @@
 import { ProxyError } from "../errors.ts";
 import { safeJson } from "../record/safe-json.ts";
-import type { OwnClient } from "./own-client.ts";
+import type { OwnClient } from "../bridge/own-client.ts";
 
 /** Why a server's tools could not be had, and what to do about it. */
 export function listFailure(cause: Error, heard: OwnClient["heard"], timeoutMs: number): ProxyError {

@@ -1,24 +1,11 @@
-import { performance } from "node:perf_hooks";
+import { CLOSED } from "../bridge/answers.ts";
+import { createSeat, type Say } from "../bridge/seats.ts";
 import { startChild } from "../link/child.ts";
-import type { Direction } from "../message/message.ts";
-import type { Policy } from "../policy/judge.ts";
 import type { Pattern } from "../policy/patterns.ts";
-import { createToolFilter } from "../policy/tool-filter.ts";
 import type { AuditEvent } from "../record/event.ts";
 import type { Log } from "../record/log.ts";
-import { createReporter } from "../record/report.ts";
-import { createWitness } from "../record/witness.ts";
-import { createLearner } from "../relay/learn.ts";
-import { createPassage } from "../relay/passage.ts";
-import type { Catalogue } from "../session/catalogue.ts";
-import { createSession } from "../session/session.ts";
-import {
-  type ClientSide,
-  type Conversation,
-  type ConversationEnd,
-  createConversation,
-  CLOSED,
-} from "./conversation.ts";
+import { type ClientSide, type Conversation, type ConversationEnd, createConversation } from "./conversation.ts";
+import { createHub } from "./hub.ts";
 import { DEFAULT_LIMITS, DEFAULT_TIMEOUTS, type Limits, type Timeouts } from "./limits.ts";
 import { checkOptions, readLog, readPatterns } from "./options.ts";
 
@@ -52,23 +39,6 @@ export interface Proxy {
   abandon(): void;
 }
 
-/** Says what the filter makes of a list, and which patterns it could do without. */
-function createToolReport({ tools: filter }: Policy, log: Log): (catalogue: Catalogue) => void {
-  let said = "";
-  return (catalogue) => {
-    if (filter === null) return;
-    const { allowed, hidden, unmatched } = filter.view(catalogue);
-    const counts = { tools: catalogue.tools.length, hidden: hidden.length };
-    const saying = JSON.stringify([[...allowed], hidden, unmatched]);
-    if (saying === said) return; // the same list in another era, or fetched again
-    said = saying;
-    log.info("tool list", counts);
-    for (const pattern of unmatched) log.warn("pattern matches no tool", { pattern });
-  };
-}
-
-const now = (): number => performance.now();
-
 const OPTIONS = [
   "command",
   "env",
@@ -100,36 +70,20 @@ export async function createProxy(options: ProxyOptions): Promise<Proxy> {
     cwd: options.cwd,
     onTrouble: (text) => log.warn(text),
   });
-  const reporter = createReporter(log, now);
-  const isFiltering = deny.length > 0 || allow.length > 0;
-  const policy: Policy = {
-    tools: isFiltering
-      ? createToolFilter({
-          deny,
-          allow,
-          onHang: (pattern) => log.error(`pattern stopped: it did not end on a name of the server's`, { pattern }),
-        })
-      : null,
-  };
-  let conversation: Conversation;
-  const say = (direction: Direction, payload: Buffer): void =>
-    (direction === "up" ? conversation.toServer : conversation.toClient).writeLine(payload);
-  const session = createSession({
-    maxOpenCalls: limits.maxOpenCalls,
-    learnTools: isFiltering,
-    onLearnt: createToolReport(policy, log),
-    say,
-    now,
-  });
-  const witness = createWitness({
-    reporter,
+  const hub = createHub({
+    deny,
+    allow,
+    log,
     audit: options.audit ?? null,
     auditAll: options.auditAll ?? false,
-    time: Date.now,
-    now,
+    limits,
+    timeouts,
   });
-  const learner = createLearner({ session, timeoutMs: timeouts.toolList });
-  const passage = createPassage({ session, policy, learner, witness, maxParkedBytes: limits.maxParkedBytes });
+  const { witness, reporter } = hub;
+  let conversation: Conversation;
+  const say: Say = (direction, payload) =>
+    (direction === "up" ? conversation.toServer : conversation.toClient).writeLine(payload);
+  const { session, passage } = createSeat(hub.seats, say, null, 0);
   conversation = createConversation({
     client: options.client ?? { input: process.stdin, output: process.stdout },
     child,

@@ -82,10 +82,11 @@ export function createCallTable(maxOpenCalls: number, now: () => number, remembe
     },
     find(key) {
       if (cancelled.size > 0) sweep();
-      if (suspended.size > 0 && calls.size >= maxOpenCalls) for (const call of suspended) {
-        close(call);
-        break;
-      }
+      if (suspended.size > 0 && calls.size >= maxOpenCalls)
+        for (const call of suspended) {
+          close(call);
+          break;
+        }
       return calls.get(key);
     },
     open(call) {

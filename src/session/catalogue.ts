@@ -33,13 +33,16 @@ export interface CatalogueKeeper extends Catalogue {
   learnNone(): void;
   /** The server says that its list changed: what is known holds no longer. */
   forget(): void;
+  /** What is known now holds for good: it does not grow old, and nothing changes it any more. */
+  keep(): void;
 }
 
 /** More tools than this are not kept: a list without end is no list. */
 export const MAX_TOOLS = 10_000;
 
-/** Makes an empty catalogue. One that is for life does not grow old, and does not hear that the list changed. */
-export function createCatalogue(now: () => number = () => performance.now(), isForLife = false): CatalogueKeeper {
+/** Makes an empty catalogue. */
+export function createCatalogue(now: () => number = () => performance.now()): CatalogueKeeper {
+  let isKept = false;
   let version = 0;
   let listVersion = 0;
   let tools: Tool[] = [];
@@ -58,7 +61,7 @@ export function createCatalogue(now: () => number = () => performance.now(), isF
       return next === null;
     },
     get isFresh() {
-      return next === null && (isForLife || now() < freshUntil);
+      return next === null && (isKept || now() < freshUntil);
     },
     get next() {
       return next;
@@ -72,7 +75,7 @@ export function createCatalogue(now: () => number = () => performance.now(), isF
     learn(bytes, page, cursor, asked) {
       // An answer from before a change may say what no longer holds. It is shown, but not remembered.
       if (asked !== listVersion || cursor === undefined) return;
-      if (isForLife && next === null) return;
+      if (isKept) return;
       if (cursor === null) {
         tools = [];
         frame = frameOf(bytes, page);
@@ -90,8 +93,11 @@ export function createCatalogue(now: () => number = () => performance.now(), isF
       frame = null; // a client that asks all the same hears what the server says to that
       next = null;
     },
+    keep() {
+      isKept = true;
+    },
     forget() {
-      if (isForLife && next === null) return;
+      if (isKept) return;
       version++;
       listVersion++;
       tools = [];

@@ -158,7 +158,8 @@ function readEvent(bytes: Buffer, start: number, end: number, hasCr: boolean): E
       dataEnd = lineEnd;
     } else if (length === 5 && bytes[at] === 0x65 && bytes.toString("latin1", at, colon) === "event") {
       name = bytes.toString("utf8", value, lineEnd);
-    } else if (length === 2 && bytes.toString("latin1", at, colon) === "id") id = bytes.toString("utf8", value, lineEnd);
+    } else if (length === 2 && bytes.toString("latin1", at, colon) === "id")
+      id = bytes.toString("utf8", value, lineEnd);
     else if (length === 5 && bytes[at] === 0x72 && bytes.toString("latin1", at, colon) === "retry") {
       const text = bytes.toString("latin1", value, Math.min(lineEnd, value + 10));
       if (/^\d{1,9}$/.test(text)) retry = Number(text);

@@ -27,6 +27,8 @@ export interface Door {
   readonly url: string;
   /** Nobody new comes in; what was begun may end. Resolves when all have left. */
   drain(): Promise<void>;
+  /** Resolves when every message that came in has been answered. */
+  answered(): Promise<void>;
   /** Ends everything now. */
   close(): void;
 }
@@ -42,7 +44,7 @@ export interface DoorOptions {
   /** Paths that need no permission: what says how to get it. */
   readonly isOpen: (path: string) => boolean;
   /** Where the metadata is that says who gives out tokens. Only with a gate. */
-  readonly metadataUrl: () => string;
+  readonly metadataUrl: (host: string) => string;
   /** Headers of clients that stop here, lower-case. */
   readonly without: ReadonlySet<string>;
   readonly isReady: () => boolean;
@@ -68,7 +70,14 @@ export async function openDoor(options: DoorOptions): Promise<Door> {
     connectionsCheckingInterval: 5000,
     noDelay: true,
   };
-  const onRequest = (request: IncomingMessage, response: ServerResponse): void => enter(request, response, options);
+  const open = new Set<ServerResponse>(); // answers that are owed
+  const onRequest = (request: IncomingMessage, response: ServerResponse): void => {
+    if (request.method === "POST") {
+      open.add(response);
+      response.on("close", () => open.delete(response));
+    }
+    enter(request, response, options);
+  };
   let server: Server;
   if (options.tls === null) server = createServer(settings, onRequest);
   else {
@@ -98,6 +107,9 @@ export async function openDoor(options: DoorOptions): Promise<Door> {
       // Those that are kept alive close when their last answer has gone.
       const sweep = setInterval(() => server.closeIdleConnections(), 50);
       await closed.finally(() => clearInterval(sweep));
+    },
+    async answered() {
+      while (open.size > 0) await new Promise((resolve) => setTimeout(resolve, 20));
     },
     close() {
       server.close();
@@ -146,7 +158,8 @@ function enter(request: IncomingMessage, response: ServerResponse, options: Door
     for (const [name, value] of CORS(origin)) response.setHeader(name, value);
   }
   if (path === "/healthz") return replyPlain(response, 200, "ok\n");
-  if (path === "/readyz") return options.isReady() ? replyPlain(response, 200, "ready\n") : replyPlain(response, 503, "not ready\n");
+  if (path === "/readyz")
+    return options.isReady() ? replyPlain(response, 200, "ready\n") : replyPlain(response, 503, "not ready\n");
   const visit = (principal: Principal | null): void =>
     options.onVisit({
       method,
@@ -161,7 +174,10 @@ function enter(request: IncomingMessage, response: ServerResponse, options: Door
   const decide = (admitted: Awaited<ReturnType<Gate["admit"]>>): void => {
     if ("id" in admitted) return visit(admitted);
     onTrouble("http:unauthorized", `refused a request with status ${admitted.status}`);
-    response.setHeader("WWW-Authenticate", `${admitted.challenge}, resource_metadata="${options.metadataUrl()}"`);
+    response.setHeader(
+      "WWW-Authenticate",
+      `${admitted.challenge}, resource_metadata="${options.metadataUrl(head.host ?? "")}"`,
+    );
     const message = admitted.status === 401 ? "Unauthorized" : "Forbidden";
     replyError(response, admitted.status, { code: -32000, message }, null);
   };
@@ -175,7 +191,6 @@ const CORS = (origin: string): readonly (readonly [string, string])[] => [
   ["Access-Control-Expose-Headers", "Mcp-Session-Id, MCP-Protocol-Version, WWW-Authenticate"],
   ["Vary", "Origin"],
 ];
-
 
 function replyPlain(response: ServerResponse, status: number, text: string): void {
   response.writeHead(status, { "Content-Type": "text/plain", "Content-Length": text.length });

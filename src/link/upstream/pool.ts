@@ -49,7 +49,7 @@ const MAX_IDLE = 64;
 /** Servers close what is idle for five seconds; we do so first. */
 const IDLE_MS = 4000;
 
-/** Makes a pool. `onTrouble` is told when an idle connection breaks: the server may be gone. */
+/** Makes a pool. `onTrouble` is told when a connection breaks or cannot be made: the server may be gone. */
 export function createPool(address: Address, options: ConnectOptions, onTrouble: () => void): Pool {
   const idle: Connection[] = [];
   let isClosed = false;
@@ -107,6 +107,7 @@ export function createPool(address: Address, options: ConnectOptions, onTrouble:
       function fail(error: ConnectionError): void {
         if (isOver) return;
         isOver = true;
+        if (!isClosed) onTrouble();
         listener.failed(error);
       }
 
@@ -182,6 +183,9 @@ export function createPool(address: Address, options: ConnectOptions, onTrouble:
       };
     },
     async probe() {
+      // An answer a moment ago, or a connection that stands, says as much.
+      const kept = idle.at(-1);
+      if (kept !== undefined && !kept.socket.destroyed) return true;
       try {
         const socket = await openConnection(address, { ...options, timeoutMs: Math.min(options.timeoutMs, PROBE_MS) });
         keep(adopt(socket), IDLE_MS);

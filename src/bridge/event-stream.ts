@@ -1,0 +1,51 @@
+import type { ServerResponse } from "node:http";
+import { createOutlet, type Outlet } from "../relay/outlet.ts";
+import { frameMessage } from "./stream-back.ts";
+
+/** An event stream of our own to a client. */
+export interface EventStream {
+  readonly outlet: Outlet;
+  readonly isOpen: boolean;
+  send(message: Buffer): void;
+  end(): void;
+}
+
+/** How often a silent stream says that it is still there: clients and what lies between give up on silence. */
+const KEEP_ALIVE_MS = 15_000;
+const COMMENT = Buffer.from(": keepalive\n\n");
+
+/** Begins a stream. Its head leaves at once. */
+export function beginStream(response: ServerResponse, headers: readonly string[], onClose: () => void): EventStream {
+  response.writeHead(200, [
+    "Content-Type",
+    "text/event-stream",
+    "Cache-Control",
+    "no-cache, no-transform",
+    "X-Accel-Buffering",
+    "no",
+    ...headers,
+  ]);
+  response.flushHeaders();
+  let isOpen = true;
+  const outlet = createOutlet(response, () => {});
+  const timer = setInterval(() => {
+    if (!outlet.isFull) outlet.write(COMMENT);
+  }, KEEP_ALIVE_MS).unref();
+  response.on("close", () => {
+    clearInterval(timer);
+    isOpen = false;
+    onClose();
+  });
+  return {
+    outlet,
+    get isOpen() {
+      return isOpen;
+    },
+    send: (message) => outlet.write(frameMessage(message)),
+    end() {
+      isOpen = false;
+      clearInterval(timer);
+      outlet.end();
+    },
+  };
+}

@@ -1,0 +1,203 @@
+import { ConnectionError, ProxyError } from "../errors.ts";
+import { type Address, withPath } from "../link/upstream/address.ts";
+import { headerOf } from "../link/upstream/head.ts";
+import type { Pool } from "../link/upstream/pool.ts";
+import { type CatalogueKeeper, createCatalogue } from "../session/catalogue.ts";
+import type { Era } from "../session/era.ts";
+import type { ResponseHead } from "../wire/http-response.ts";
+import { createOwnClient, type Greeting, type OwnClient } from "./own-client.ts";
+import { BODIES, type ServerEnd, type ServerListener } from "./server-end.ts";
+import { openSseEnd } from "./sse-end.ts";
+import { createStreamableEnd } from "./streamable-end.ts";
+
+/** A server that was found, and what it speaks. */
+export interface FoundServer {
+  readonly kind: "streamable" | "sse";
+  readonly address: Address;
+  /** Its clients log in themselves: nothing is known of its tools. */
+  readonly needsLogin: boolean;
+  /** What is known of its tools, by era. */
+  readonly catalogues: Record<Era, CatalogueKeeper>;
+}
+
+/** Where to look, and how. */
+export interface FindOptions {
+  readonly pool: Pool;
+  readonly address: Address;
+  readonly headers: () => string;
+  readonly permit: (head: ResponseHead, shown: string) => Promise<boolean>;
+  readonly connectMs: number;
+  readonly listMs: number;
+  readonly maxMessageBytes: number;
+  readonly version: string;
+}
+
+/**
+ * Finds out where a server is and what it speaks, in a session of our own, and fetches its tools.
+ * A URL without a path is tried as typed, then with the usual ones.
+ */
+export async function findServer(options: FindOptions): Promise<FoundServer> {
+  const { address, connectMs } = options;
+  const until = Date.now() + connectMs;
+  const paths = address.path === "/" ? ["/", "/mcp", "/sse"] : [address.path];
+  let last = "no answer";
+  for (const path of paths) {
+    const found = await within(until, connectMs, address, tryPath(options, withPath(address, path)));
+    if (typeof found !== "string") return found;
+    last = found;
+  }
+  throw cannotConnect(address, `Invalid response: ${last}`);
+}
+
+/** Fetches the tools of one era in a session of our own. */
+export async function fetchTools(options: FindOptions, found: FoundServer, era: Era): Promise<CatalogueKeeper> {
+  const contact = await open(options, found.kind, found.address);
+  try {
+    const greeting = await contact.client.greet(era);
+    if (!greeting.isWelcome) throw new Error("the server does not speak this revision");
+    return await contact.client.listTools(greeting);
+  } finally {
+    void contact.end.close();
+  }
+}
+
+/** A server spoken to at one address, or what was heard instead of one. */
+async function tryPath(options: FindOptions, address: Address): Promise<FoundServer | string> {
+  let contact = await open(options, "streamable", address);
+  let greeting = await contact.client.greet("either");
+  const { head, error } = contact.heard();
+  if (error !== null && head === null) throw cannotConnect(options.address, error.message, error);
+  const moved = head === null ? null : redirected(head, address);
+  if (moved !== null) {
+    void contact.end.close();
+    return tryPath(options, moved);
+  }
+  const status = head?.status ?? 0;
+  const found = {
+    kind: "streamable" as "streamable" | "sse",
+    address,
+    needsLogin: false,
+    catalogues: emptyCatalogues(),
+  };
+  if (status === 401 || status === 403) {
+    void contact.end.close();
+    return { ...found, needsLogin: true };
+  }
+  if (!greeting.isWelcome) {
+    void contact.end.close();
+    if (status >= 500) return `status ${status}`;
+    try {
+      contact = await open(options, "sse", address);
+    } catch {
+      return `status ${status}`;
+    }
+    found.kind = "sse";
+    greeting = await contact.client.greet("stateful");
+    if (!greeting.isWelcome) return "the server refused to speak to us";
+  }
+  try {
+    found.catalogues[greeting.era] = await listWithin(contact.client, greeting, options.listMs);
+    found.catalogues[greeting.era].keep();
+  } finally {
+    void contact.end.close();
+  }
+  return found;
+}
+
+async function listWithin(client: OwnClient, greeting: Greeting, listMs: number): Promise<CatalogueKeeper> {
+  try {
+    return await client.listTools(greeting);
+  } catch (cause) {
+    const { message } = cause as Error;
+    const isLate = message.startsWith("no answer") || message.startsWith("no whole list");
+    const why = isLate ? `Request timeout after ${listMs}ms` : `Invalid response: ${message}`;
+    throw new ProxyError("TOOL_LIST_FAILED", "Failed to fetch tool list from upstream MCP", why, { cause });
+  }
+}
+
+interface Contact {
+  readonly client: OwnClient;
+  readonly end: ServerEnd;
+  /** The head of the last response, and the last failure. */
+  heard(): { readonly head: ResponseHead | null; readonly error: ConnectionError | null };
+}
+
+async function open(options: FindOptions, kind: FoundServer["kind"], address: Address): Promise<Contact> {
+  const { pool, headers, permit, maxMessageBytes, connectMs, listMs, version } = options;
+  let last: ResponseHead | null = null;
+  let error: ConnectionError | null = null;
+  const client = createOwnClient({
+    send: (payload, about) => end.send(payload, about),
+    exchange: BODIES,
+    greetMs: connectMs,
+    listMs,
+    version,
+  });
+  const listener: ServerListener = {
+    message: (payload) => client.receive(payload),
+    isWaiting: (about) => client.isWaiting(about),
+    trouble: () => {},
+    isFull: false,
+    whenReady: (resume) => resume(),
+  };
+  const watch = {
+    head: (head: ResponseHead): void => {
+      last = head;
+    },
+    failed: (failure: ConnectionError): void => {
+      error = failure;
+    },
+  };
+  const end: ServerEnd =
+    kind === "sse"
+      ? await openSseEnd({ pool, address, headers, listener, maxMessageBytes, onEnd: () => {} })
+      : createStreamableEnd({
+          pool,
+          path: address.path,
+          headers,
+          permit,
+          schemaOf: () => null,
+          listener,
+          maxMessageBytes,
+          listens: true,
+          watch,
+        });
+  return { client, end, heard: () => ({ head: last, error }) };
+}
+
+/** Where a server says it is instead: only ever on the origin it has. */
+function redirected(head: ResponseHead, address: Address): Address | null {
+  if (head.status !== 307 && head.status !== 308) return null;
+  const location = headerOf(head, "location");
+  if (location === null) return null;
+  try {
+    const url = new URL(location, `${address.origin}${address.path}`);
+    const path = `${url.pathname}${url.search}`;
+    return url.origin === address.origin && path !== address.path ? withPath(address, path) : null;
+  } catch {
+    return null;
+  }
+}
+
+export function emptyCatalogues(): Record<Era, CatalogueKeeper> {
+  return { stateful: createCatalogue(), stateless: createCatalogue() };
+}
+
+async function within<T>(until: number, limitMs: number, address: Address, work: Promise<T>): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(
+      () => reject(cannotConnect(address, `Connection timeout after ${limitMs}ms`)),
+      Math.max(1, until - Date.now()),
+    );
+  });
+  try {
+    return await Promise.race([work, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+export function cannotConnect(address: Address, why: string, cause?: Error): ProxyError {
+  return new ProxyError("CONNECTION_FAILED", `Failed to connect to upstream MCP at ${address.shown}`, why, { cause });
+}

@@ -1,0 +1,241 @@
+import { randomBytes } from "node:crypto";
+import type { Outcome } from "../action/outcome.ts";
+import { admits } from "../link/http/client-head.ts";
+import type { Visit } from "../link/http/door.ts";
+import { replyEmpty, replyError } from "../link/http/reply.ts";
+import { flatten } from "../message/flatten.ts";
+import { findMember, readString } from "../message/members.ts";
+import { openMessage, type Payload, whole } from "../message/message.ts";
+import type { Call } from "../session/calls.ts";
+import type { Turn } from "../session/turn.ts";
+import { CLOSED } from "./answers.ts";
+import { beginStream, type EventStream } from "./event-stream.ts";
+import { createPostReply, type PostReply } from "./post-reply.ts";
+import { answerHere } from "./refusal.ts";
+import { createSeat, type Knowledge, type SeatOptions } from "./seats.ts";
+import type { ServerEnd, ServerListener } from "./server-end.ts";
+
+/** A client's session that is ours: a server session of its own stands behind it. */
+export interface Hosted {
+  readonly id: string;
+  readonly principal: string | null;
+  /** When it was last used, and whether a stream is open. */
+  readonly idleSince: number | null;
+  /** Takes a message. `headers` go with the answer. */
+  post(visit: Visit, body: Buffer, headers: readonly string[]): void;
+  /** Opens the stream for what the server says unasked. `greeting` is sent first. */
+  listen(visit: Visit, greeting: Buffer | null): void;
+  /** Ends it, and the server session behind it. */
+  close(): Promise<void>;
+  destroy(): void;
+}
+
+/** What a hosted session is made of. */
+export interface HostedOptions {
+  readonly seats: SeatOptions;
+  readonly knowledge: Knowledge | null;
+  readonly principal: string | null;
+  /** Opens the server session behind it. */
+  readonly open: (listener: ServerListener, onEnd: () => void) => Promise<ServerEnd>;
+  /** Whether everything goes down one stream, as in the transport of 2024-11-05. */
+  readonly hasOneStream: boolean;
+  readonly onClosed: (id: string) => void;
+}
+
+/** Messages that wait for a stream to leave by, at the most. */
+const MAX_QUEUED = 100;
+const MAX_QUEUED_BYTES = 1_048_576;
+
+/** Opens a session. Rejects where no server session can be had. */
+export async function openHosted(options: HostedOptions): Promise<Hosted> {
+  const { seats, hasOneStream, onClosed } = options;
+  const id = randomBytes(16).toString("hex");
+  const replies = new Map<Call, PostReply>();
+  let standing: EventStream | null = null;
+  let queue: Buffer[] = [];
+  let queuedBytes = 0;
+  let isOver = false;
+  let lastUsed = Date.now();
+  let server: ServerEnd | null = null;
+  const seat = createSeat(
+    seats,
+    (direction, payload) => {
+      if (direction === "up") server?.send(payload, openMessage(whole(payload), "up", "refuse"));
+      else deliver(payload, null);
+    },
+    options.knowledge,
+    0,
+  );
+  const { passage, session } = seat;
+
+  function carryDown(payload: Payload, { onward, back, turns }: Outcome): void {
+    if (back !== null) server?.send(back, openMessage(whole(back), "up", "refuse"));
+    if (onward === "nothing") return;
+    // Not more than one message to an event: a line break would end it.
+    const message = flatten(onward === "untouched" ? payload : whole(onward));
+    const answered = (turns ?? []).filter((turn) => turn.answers !== undefined);
+    if (answered.length === 0) deliver(message, turns?.[0] ?? null);
+    for (const turn of answered) if (turn.answers !== undefined) answer(turn.answers, message);
+  }
+
+  function answer(call: Call, message: Buffer): void {
+    const reply = replies.get(call);
+    replies.delete(call);
+    if (hasOneStream) standing?.send(message);
+    else reply?.answer(call, message, 200);
+  }
+
+  /** Sends what is no answer: on the stream of the request it is about, or else on the standing one. */
+  function deliver(message: Buffer, turn: Turn | null): void {
+    if (hasOneStream) return void standing?.send(message);
+    const related = turn === null ? null : relatedTo(turn);
+    const reply = related ?? latest();
+    if (reply !== null) return reply.send(message);
+    if (standing !== null) return standing.send(message);
+    if (queue.length >= MAX_QUEUED || queuedBytes + message.length > MAX_QUEUED_BYTES) {
+      return seats.witness.trouble(
+        "http:no-stream",
+        "dropped a message of the server's: the client has no stream open",
+      );
+    }
+    queue.push(message);
+    queuedBytes += message.length;
+  }
+
+  function latest(): PostReply | null {
+    let last: PostReply | null = null;
+    for (const reply of replies.values()) if (reply.canStream) last = reply;
+    return last;
+  }
+
+  /** Progress names the request it is about, by a token that is mostly the request's id. */
+  function relatedTo({ message }: Turn): PostReply | null {
+    const { bytes, envelope } = message;
+    if (envelope.kind !== "notification" || envelope.method.name !== "notifications/progress") return null;
+    const token = envelope.params === null ? null : findMember(bytes, envelope.params, "progressToken");
+    if (token === null) return null;
+    const key = readString(bytes, token) ?? Number(bytes.toString("latin1", token.start, token.end));
+    const call = session.calls.up.find(key);
+    const reply = call === undefined ? undefined : replies.get(call);
+    return reply?.canStream === true ? reply : null;
+  }
+
+  const listener: ServerListener = {
+    message(payload, exchange) {
+      const outcome = passage.pass(payload, "down", exchange);
+      if (outcome instanceof Promise) void outcome.then((settled) => carryDown(payload, settled));
+      else carryDown(payload, outcome);
+    },
+    isWaiting({ envelope }) {
+      return envelope.kind === "request" && session.calls.up.find(envelope.id.key) !== undefined;
+    },
+    trouble: (kind, text) => seats.witness.trouble(kind, text),
+    get isFull() {
+      return fullOne() !== null;
+    },
+    whenReady(resume) {
+      const full = fullOne();
+      if (full === null) resume();
+      else full.whenReady(resume);
+    },
+  };
+
+  function fullOne(): { whenReady(resume: () => void): void } | null {
+    if (standing?.outlet.isFull === true) return standing.outlet;
+    for (const reply of replies.values()) if (reply.isFull) return reply;
+    return null;
+  }
+
+  /** The server is gone, or we are told to end: whoever waits hears it. */
+  function finish(): void {
+    if (isOver) return;
+    isOver = true;
+    for (const call of session.calls.up.waiting()) {
+      const last = passage.giveUpOn(call, "up", CLOSED);
+      if (last !== null) answer(call, last);
+    }
+    for (const reply of replies.values()) reply.end();
+    standing?.end();
+    onClosed(id);
+  }
+
+  function carryUp(visit: Visit, body: Buffer, outcome: Outcome, headers: readonly string[]): void {
+    const { onward, back, turns = [] } = outcome;
+    if (onward === "nothing") {
+      if (!hasOneStream || back === null || standing === null) return answerHere(visit, outcome);
+      standing.send(back);
+      return replyEmpty(visit.response, 202, []);
+    }
+    const bytes = onward === "untouched" ? body : onward;
+    const calls = turns.flatMap((turn) => turn.opens ?? []);
+    if (calls.length === 0 || hasOneStream) {
+      replyEmpty(visit.response, 202, headers);
+      if (back !== null) standing?.send(back);
+    } else {
+      const onGone = (left: ReadonlySet<Call>): void => {
+        for (const call of left) {
+          replies.delete(call);
+          session.calls.up.cancel(call); // its answer has no way to the client any more
+        }
+      };
+      const reply = createPostReply({ visit, calls, headers, onGone });
+      for (const call of calls) replies.set(call, reply);
+      if (back !== null) reply.send(back);
+    }
+    server?.send(bytes, turns.length === 1 ? turns[0].message : openMessage(whole(bytes), "up", "allow"));
+  }
+
+  server = await options.open(listener, finish);
+  return {
+    id,
+    principal: options.principal,
+    get idleSince() {
+      return standing === null && replies.size === 0 ? lastUsed : null;
+    },
+    post(visit, body, headers) {
+      lastUsed = Date.now();
+      const { head } = visit;
+      const exchange = {
+        breaks: "allow",
+        routed: true,
+        mirrored: { version: head.protocolVersion, method: head.mcpMethod, name: head.mcpName },
+        resumed: false,
+      } as const;
+      const go = (): void => {
+        const outcome = passage.pass(whole(body), "up", exchange);
+        if (outcome instanceof Promise) void outcome.then((settled) => carryUp(visit, body, settled, headers));
+        else carryUp(visit, body, outcome, headers);
+      };
+      if (server?.isFull === true) server.whenReady(go);
+      else go();
+    },
+    listen(visit, greeting) {
+      const { response, head } = visit;
+      if (!admits(head.accept, "text/event-stream")) return replyError(response, 406, NOT_ACCEPTABLE, null);
+      if (standing !== null) return replyError(response, 409, CONFLICT, null);
+      standing = beginStream(response, [], () => {
+        standing = null;
+        lastUsed = Date.now();
+        if (hasOneStream && !isOver) void close();
+      });
+      if (greeting !== null) standing.outlet.write(greeting);
+      const waiting = queue;
+      queue = [];
+      queuedBytes = 0;
+      for (const message of waiting) standing.send(message);
+    },
+    close,
+    destroy() {
+      finish();
+      server?.destroy();
+    },
+  };
+
+  async function close(): Promise<void> {
+    finish();
+    await server?.close();
+  }
+}
+
+const NOT_ACCEPTABLE = { code: -32000, message: "Not Acceptable: Client must accept text/event-stream" };
+const CONFLICT = { code: -32000, message: "Conflict: Only one SSE stream is allowed per session" };

@@ -1,0 +1,131 @@
+import type { Readable, Writable } from "node:stream";
+import type { Outcome } from "../action/outcome.ts";
+import { flatten } from "../message/flatten.ts";
+import { createGistReader, type GistReader } from "../message/gist.ts";
+import { type Message, openMessage, type Payload, whole } from "../message/message.ts";
+import type { Witness } from "../record/witness.ts";
+import { createOutlet } from "../relay/outlet.ts";
+import { type Exchange, LINES } from "../session/exchange.ts";
+import { createLineFramer } from "../wire/lines.ts";
+import { CLOSED } from "./answers.ts";
+import type { Seat } from "./seats.ts";
+import type { ServerEnd, ServerListener } from "./server-end.ts";
+
+/** A client on a pair of streams, one message to a line, joined to a server of another transport. */
+export interface LinesClient {
+  readonly listener: ServerListener;
+  /** Lets messages flow. Resolves when the client is done: it closed, or it is gone. */
+  run(end: ServerEnd): Promise<void>;
+  /** Tells all who wait that nobody will answer, and lets what was written leave. */
+  giveUp(): Promise<void>;
+}
+
+/** What such a client is made of. */
+export interface LinesClientOptions {
+  readonly input: Readable;
+  readonly output: Writable;
+  readonly seat: Seat;
+  readonly witness: Witness;
+  readonly maxMessageBytes: number;
+}
+
+const ROUTED: Exchange = { ...LINES, routed: true };
+const FLUSH_MS = 2000;
+
+/** Joins a client on lines to whatever server it is given. */
+export function createLinesClient(options: LinesClientOptions): LinesClient {
+  const { input, output, seat, witness, maxMessageBytes } = options;
+  const { passage, session } = seat;
+  let server: ServerEnd | null = null;
+  let leave: (() => void) | undefined;
+  const toClient = createOutlet(output, () => leave?.());
+
+  function sendUp(payload: Buffer, about: Message | undefined): void {
+    server?.send(payload, about ?? openMessage(whole(payload), "up", "refuse"));
+  }
+
+  function carryUp(payload: Payload, { onward, back, turns }: Outcome): void {
+    if (back !== null) toClient.writeLine(back);
+    if (onward === "nothing") return;
+    const bytes = onward === "untouched" ? payload.bytes.subarray(payload.start, payload.end) : onward;
+    sendUp(bytes, turns?.length === 1 ? turns[0].message : undefined);
+  }
+
+  function carryDown(payload: Payload, { onward, back }: Outcome): void {
+    if (onward !== "nothing") toClient.writeLine(flatten(onward === "untouched" ? payload : whole(onward)));
+    if (back !== null) sendUp(back, undefined);
+  }
+
+  const listener: ServerListener = {
+    message(payload, exchange) {
+      const outcome = passage.pass(payload, "down", exchange);
+      if (outcome instanceof Promise) void outcome.then((settled) => carryDown(payload, settled));
+      else carryDown(payload, outcome);
+    },
+    isWaiting({ envelope }) {
+      if (envelope.kind !== "request") return false;
+      const call = session.calls.up.find(envelope.id.key);
+      return call !== undefined && !session.calls.up.isCancelled(call);
+    },
+    trouble: (kind, text) => witness.trouble(kind, text),
+    get isFull() {
+      return toClient.isFull;
+    },
+    whenReady: (resume) => toClient.whenReady(resume),
+  };
+
+  return {
+    listener,
+    run(end) {
+      server = end;
+      let gist: GistReader | null = null; // of a line that is too long to keep
+      let gistBytes = 0;
+      const framer = createLineFramer(maxMessageBytes, {
+        line(bytes, start, lineEnd, ascii) {
+          const payload = { bytes, start, end: lineEnd - 1, ascii };
+          if (isBlank(payload)) return;
+          const outcome = passage.pass(payload, "up", ROUTED);
+          if (outcome instanceof Promise) void outcome.then((settled) => carryUp(payload, settled));
+          else carryUp(payload, outcome);
+        },
+        excess(bytes, ends) {
+          gist ??= createGistReader();
+          gist.push(bytes);
+          gistBytes += bytes.length;
+          if (!ends) return;
+          const { back } = passage.lose(gist.end(), gistBytes, "up");
+          if (back !== null) toClient.writeLine(back);
+          gist = null;
+          gistBytes = 0;
+        },
+        tail: (bytes) =>
+          witness.trouble("wire:half-line", `${bytes.length} bytes without a newline at the end were not forwarded`),
+      });
+      return new Promise((resolve) => {
+        leave = resolve;
+        input.on("data", (chunk: Buffer) => framer.push(chunk));
+        const close = (): void => {
+          framer.end();
+          resolve();
+        };
+        input.once("end", close);
+        input.once("close", close);
+        input.once("error", close);
+      });
+    },
+    async giveUp() {
+      for (const answer of passage.giveUp("up", CLOSED)) toClient.writeLine(answer);
+      if (toClient.isClosed) return;
+      await new Promise<void>((resolve) => {
+        setTimeout(resolve, FLUSH_MS).unref();
+        output.once("close", resolve);
+        output.end(resolve);
+      });
+    },
+  };
+}
+
+function isBlank({ bytes, start, end }: Payload): boolean {
+  for (let at = start; at < end; at++) if (bytes[at] > 0x20) return false;
+  return true;
+}

@@ -1,0 +1,96 @@
+import { admits } from "../link/http/client-head.ts";
+import type { Visit } from "../link/http/door.ts";
+import { replyEmpty, replyJson } from "../link/http/reply.ts";
+import type { Call } from "../session/calls.ts";
+import { beginStream, type EventStream } from "./event-stream.ts";
+
+/** What a client is answered to a request that others have to answer first. */
+export interface PostReply {
+  /** The calls that are still waited for. */
+  readonly waiting: ReadonlySet<Call>;
+  /** Whether messages can be sent before the answer. */
+  readonly canStream: boolean;
+  readonly isFull: boolean;
+  whenReady(resume: () => void): void;
+  /** Sends something that is no answer. */
+  send(message: Buffer): void;
+  /** Sends the answer to one of the calls. With the last of them it is over. */
+  answer(call: Call, message: Buffer, status: number): void;
+  end(): void;
+}
+
+/** What a reply is made of. */
+export interface PostReplyOptions {
+  readonly visit: Visit;
+  readonly calls: readonly Call[];
+  /** Header names and values by turns. */
+  readonly headers: readonly string[];
+  /** The client is gone before all was answered. */
+  readonly onGone: (calls: ReadonlySet<Call>) => void;
+}
+
+/** After this long without an answer the head leaves, so that the client sees that it was heard. */
+const HEAD_AFTER_MS = 2000;
+
+/** Makes a reply: one JSON body where there is nothing but the answer, an event stream where there is more. */
+export function createPostReply({ visit, calls, headers, onGone }: PostReplyOptions): PostReply {
+  const { response, head } = visit;
+  const waiting = new Set(calls);
+  const canStream = admits(head.accept, "text/event-stream");
+  const isSingle = calls.length === 1 && admits(head.accept, "application/json");
+  let stream: EventStream | null = null;
+  let isOver = false;
+
+  function open(): EventStream {
+    clearTimeout(timer);
+    stream ??= beginStream(response, headers, () => {});
+    return stream;
+  }
+
+  function finish(): void {
+    isOver = true;
+    clearTimeout(timer);
+  }
+
+  const timer = setTimeout(() => {
+    if (canStream && !isOver) open();
+  }, HEAD_AFTER_MS).unref();
+
+  response.on("close", () => {
+    if (isOver) return;
+    finish();
+    onGone(waiting);
+  });
+
+  return {
+    waiting,
+    canStream,
+    get isFull() {
+      return stream?.outlet.isFull ?? false;
+    },
+    whenReady(resume) {
+      if (stream === null) resume();
+      else stream.outlet.whenReady(resume);
+    },
+    send(message) {
+      if (!isOver) open().send(message);
+    },
+    answer(call, message, status) {
+      if (isOver || !waiting.delete(call)) return;
+      if (stream === null && (isSingle || !canStream)) {
+        finish();
+        return replyJson(response, status, message, headers);
+      }
+      open().send(message);
+      if (waiting.size > 0) return;
+      finish();
+      stream?.end();
+    },
+    end() {
+      if (isOver) return;
+      finish();
+      if (stream === null) replyEmpty(response, 202, headers);
+      else stream.end();
+    },
+  };
+}

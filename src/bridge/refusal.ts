@@ -1,0 +1,28 @@
+import type { Outcome } from "../action/outcome.ts";
+import { isJson } from "../link/http/client-head.ts";
+import type { Visit } from "../link/http/door.ts";
+import { readBody, replyEmpty, replyError, replyJson } from "../link/http/reply.ts";
+import { statusOf } from "./answers.ts";
+
+/** Reads the message in a request. What brings none, or one that is packed or too large, is answered here. */
+export function readMessage(visit: Visit, maxBytes: number, done: (body: Buffer) => void): void {
+  const { head, response, request } = visit;
+  if (!isJson(head.contentType)) return replyError(response, 415, UNSUPPORTED_TYPE, null);
+  if (head.contentEncoding !== null) return replyError(response, 415, UNSUPPORTED_ENCODING, null);
+  readBody(request, maxBytes, (body) => (body === null ? replyError(response, 413, TOO_LARGE, null) : done(body)));
+}
+
+/** Answers a message that goes no further. By HTTP everything is answered, also what would be met with silence on a line. */
+export function answerHere({ response }: Visit, { back, rule }: Outcome): void {
+  if (back !== null) replyJson(response, statusOf(rule), back, []);
+  else if (statusOf(rule) >= 400) replyError(response, statusOf(rule), UNREADABLE, null);
+  else replyEmpty(response, 202, []);
+}
+
+const UNSUPPORTED_TYPE = { code: -32000, message: "Unsupported Media Type: Content-Type must be application/json" };
+const UNSUPPORTED_ENCODING = { code: -32000, message: "Unsupported Media Type: a body must not be encoded" };
+const TOO_LARGE = { code: -32600, message: "Invalid request: message too large" };
+const UNREADABLE = { code: -32700, message: "Parse error" };
+
+export const NO_SESSION = { code: -32001, message: "Session not found" };
+export const NOT_ALLOWED = { code: -32000, message: "Method not allowed." };

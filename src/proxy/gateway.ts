@@ -1,0 +1,75 @@
+import type { Visit } from "../link/http/door.ts";
+import { type Door, openDoor } from "../link/http/door.ts";
+import type { Gate } from "../link/http/gate.ts";
+export { createGate, readTokenFile } from "../link/http/gate.ts";
+import { expectGuests, isLoopback } from "../link/http/guests.ts";
+import { replyError, replyJson } from "../link/http/reply.ts";
+import { ProxyError } from "../errors.ts";
+import type { Log } from "../record/log.ts";
+import type { Hub } from "./hub.ts";
+import type { Limits } from "./limits.ts";
+
+/** Where clients come in by HTTP, and who may. */
+export interface ListenOptions {
+  readonly host: string;
+  readonly port: number;
+  readonly tls: { readonly cert: string; readonly key: string } | null;
+  /** Names we go by beside those we know of, and origins of pages that may speak to us. */
+  readonly hosts: readonly string[];
+  readonly origins: readonly string[];
+  readonly gate: Gate | null;
+  /** Who gives out the tokens that the gate takes. */
+  readonly issuers: readonly string[];
+  /** Whether anybody may come in from anywhere. */
+  readonly isInsecure: boolean;
+}
+
+/** Opens the door for a proxy. `visit` gets what asks for a path; it says whether it knows it. */
+export async function openGateway(
+  options: ListenOptions,
+  { hub, limits, log }: { readonly hub: Hub; readonly limits: Limits; readonly log: Log },
+  server: { readonly isReady: () => boolean; readonly without: ReadonlySet<string>; visit(visit: Visit): boolean },
+): Promise<Door> {
+  const { host, port, gate } = options;
+  if (!isLoopback(host) && gate === null && !options.isInsecure) {
+    throw new ProxyError(
+      "CANNOT_LISTEN",
+      `Refusing to let the whole network in at ${host}:${port}`,
+      "Listen on 127.0.0.1, ask for tokens with --auth-tokens or --auth-jwks, or say --insecure-bind",
+    );
+  }
+  const scheme = options.tls === null ? "http" : "https";
+  const metadataUrl = (name: string): string => `${scheme}://${name}${METADATA}/mcp`;
+  const door: Door = await openDoor({
+    host,
+    port,
+    tls: options.tls,
+    guests: expectGuests(host, options.hosts, options.origins),
+    gate,
+    isOpen: (path) => path.startsWith(METADATA),
+    metadataUrl,
+    isReady: server.isReady,
+    without: gate === null ? server.without : new Set([...server.without, "authorization"]),
+    maxConnections: limits.maxConnections,
+    onTrouble: (rule, text) => hub.witness.trouble(rule, text),
+    onVisit(visit) {
+      if (gate !== null && visit.path.startsWith(METADATA)) return describe(visit);
+      if (!server.visit(visit)) replyError(visit.response, 404, { code: -32000, message: "Not found" }, null);
+    },
+  });
+
+  /** Says who gives out tokens for us (RFC 9728). */
+  function describe({ response, head }: Visit): void {
+    const body = {
+      resource: `${scheme}://${head.host ?? `${host}:${door.port}`}/mcp`,
+      authorization_servers: options.issuers,
+      bearer_methods_supported: ["header"],
+    };
+    replyJson(response, 200, Buffer.from(JSON.stringify(body)), []);
+  }
+
+  log.info("listening", { url: `${door.url}/mcp` });
+  return door;
+}
+
+const METADATA = "/.well-known/oauth-protected-resource";

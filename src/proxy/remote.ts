@@ -1,0 +1,192 @@
+import { findServer, fetchTools, type FindOptions, type FoundServer } from "../bridge/find-server.ts";
+import { createLinesClient } from "../bridge/lines-client.ts";
+import { createSeat, type Knowledge } from "../bridge/seats.ts";
+import type { ServerEnd, ServerListener } from "../bridge/server-end.ts";
+import { openSseEnd } from "../bridge/sse-end.ts";
+import { createStreamableEnd } from "../bridge/streamable-end.ts";
+import { type Address, parseAddress } from "../link/upstream/address.ts";
+import { readCa } from "../link/upstream/connect.ts";
+import { createPool, type Pool } from "../link/upstream/pool.ts";
+import { type Watch, watchServer } from "../link/upstream/watch.ts";
+import { whole, openMessage } from "../message/message.ts";
+import type { Log } from "../record/log.ts";
+import type { Era } from "../session/era.ts";
+import type { ClientSide, ConversationEnd } from "./conversation.ts";
+import type { Hub } from "./hub.ts";
+import type { Limits, Timeouts } from "./limits.ts";
+import { createPermission, type Permission } from "./permission.ts";
+
+/** A server at a URL that has been found, and what is needed to speak to it. */
+export interface RemoteServer {
+  readonly pool: Pool;
+  readonly found: FoundServer;
+  /** What is known of its tools; null where each client has to find out for itself. */
+  readonly knowledge: Knowledge | null;
+  /** Header lines of ours, for every request. */
+  readonly headers: () => string;
+  readonly permission: Permission;
+  readonly watch: Watch;
+  /** Opens a session. */
+  open(listener: ServerListener, onEnd: () => void): Promise<ServerEnd>;
+  close(): void;
+}
+
+/** Where a server is, and how to speak to it. */
+export interface RemoteOptions {
+  readonly upstream: string;
+  /** Header lines, each with its CRLF. */
+  readonly headers: string;
+  /** A PEM file with certificates to trust beside the usual ones. */
+  readonly ca: string | null;
+  /** Where tokens are kept; null where nobody logs in here. */
+  readonly loginDirectory: string | null;
+  readonly limits: Limits;
+  readonly timeouts: Timeouts;
+  readonly version: string;
+  readonly log: Log;
+  readonly hub: Hub;
+  /** The server is gone, or is back. */
+  readonly onChange: (isThere: boolean) => void;
+}
+
+/** Finds a server at a URL. Rejects with a ProxyError where there is none. */
+export async function findRemote(options: RemoteOptions): Promise<RemoteServer> {
+  const { log, limits, timeouts, hub, version } = options;
+  const address = parseAddress(options.upstream);
+  const ca = options.ca === null ? null : readCa(options.ca);
+  let watch: Watch | null = null;
+  const pool = createPool(address, { timeoutMs: timeouts.connection, ca, env: process.env }, () => watch?.suspect());
+  const permission = createPermission(address, options.loginDirectory);
+  const own = options.headers + credentialsLine(address, options.headers);
+  const headers = (): string => own + permission.line();
+  const find: FindOptions = {
+    pool,
+    address,
+    headers,
+    permit: (head, shown) => permission.ask(head, shown),
+    connectMs: timeouts.connection,
+    listMs: timeouts.toolList,
+    maxMessageBytes: limits.maxMessageBytes,
+    version,
+  };
+  let found: FoundServer;
+  try {
+    await permission.recall();
+    found = await findServer(find);
+  } catch (error) {
+    pool.close();
+    throw error;
+  }
+  log.info("connected", { url: found.address.shown, transport: found.kind === "sse" ? "HTTP+SSE" : "Streamable HTTP" });
+  if (found.needsLogin)
+    log.info("the server wants its clients to log in: tools are listed and cached for each session");
+  else for (const era of ERAS) if (found.catalogues[era].isComplete) hub.seats.onLearnt(found.catalogues[era]);
+  watch = watchServer(pool, options.onChange);
+  return {
+    pool,
+    found,
+    knowledge: found.needsLogin ? null : share(find, found, options),
+    headers,
+    permission,
+    watch,
+    async open(listener, onEnd) {
+      const shared = { pool, headers, listener, maxMessageBytes: limits.maxMessageBytes };
+      if (found.kind === "sse") return openSseEnd({ ...shared, address: found.address, onEnd });
+      return createStreamableEnd({
+        ...shared,
+        path: found.address.path,
+        permit: find.permit,
+        renew: () => permission.renew(),
+        schemaOf: (tool) => schemaOf(found, tool),
+        listens: true,
+      });
+    },
+    close() {
+      watch.stop();
+      pool.close();
+    },
+  };
+}
+
+const ERAS = ["stateful", "stateless"] as const;
+
+/** What is known of the tools, for all sessions alike. The other era's list is fetched when somebody first needs it. */
+function share(find: FindOptions, found: FoundServer, { hub }: RemoteOptions): Knowledge {
+  const { catalogues } = found;
+  const running = new Map<Era, Promise<void>>();
+  const fetch = (era: Era): Promise<void> => {
+    const waiting = running.get(era);
+    if (waiting !== undefined) return waiting;
+    const fetching = fetchTools(find, found, era)
+      .then((catalogue) => {
+        catalogue.keep();
+        catalogues[era] = catalogue;
+        hub.seats.onLearnt(catalogue);
+      })
+      .finally(() => running.delete(era));
+    running.set(era, fetching);
+    return fetching;
+  };
+  return { catalogues, learner: { fetch, know: (turn) => fetch(turn.opens?.era ?? "stateful") } };
+}
+
+function schemaOf({ catalogues }: FoundServer, tool: string): Buffer | null {
+  for (const era of ["stateless", "stateful"] as const) {
+    const known = catalogues[era].tools.find(({ name }) => name === tool);
+    if (known !== undefined) return known.raw;
+  }
+  return null;
+}
+
+function credentialsLine({ credentials }: Address, headers: string): string {
+  return credentials === null || /^authorization:/im.test(headers) ? "" : `Authorization: ${credentials}\r\n`;
+}
+
+/** A client on our own stdin and stdout, and a server at a URL. */
+export function joinRemote(
+  server: RemoteServer,
+  { input, output }: ClientSide,
+  { hub, limits }: RemoteOptions,
+): { readonly ended: Promise<ConversationEnd>; lose(): void; stop(): void; abandon(): void } {
+  const { knowledge } = server;
+  let end: ServerEnd | null = null;
+  let leave: ((how: "lost" | "stopped") => void) | undefined;
+  const left = new Promise<"lost" | "stopped">((resolve) => {
+    leave = resolve;
+  });
+  const seat = createSeat(
+    hub.seats,
+    (direction, payload) => {
+      if (direction === "up") end?.send(payload, openMessage(whole(payload), "up", "refuse"));
+      else output.write(Buffer.concat([payload, NEWLINE]));
+    },
+    knowledge,
+    0,
+  );
+  const client = createLinesClient({
+    input,
+    output,
+    seat,
+    witness: hub.witness,
+    maxMessageBytes: limits.maxMessageBytes,
+  });
+
+  async function run(): Promise<ConversationEnd> {
+    end = await server.open(client.listener, () => leave?.("lost"));
+    const how = await Promise.race([client.run(end).then(() => "closed" as const), left]);
+    if (how === "lost") end.destroy();
+    await client.giveUp();
+    await end.close();
+    server.close();
+    return { code: how === "closed" ? 0 : 1, lost: how === "lost", child: null };
+  }
+
+  return {
+    ended: run(),
+    lose: () => leave?.("lost"),
+    stop: () => leave?.("stopped"),
+    abandon: () => end?.destroy(),
+  };
+}
+
+const NEWLINE = Buffer.from("\n");

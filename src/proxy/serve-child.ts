@@ -1,0 +1,86 @@
+import { createChildEnd, openNursery } from "../bridge/child-end.ts";
+import { createHost } from "../bridge/host.ts";
+import type { ServerEnd, ServerListener } from "../bridge/server-end.ts";
+import { createShared } from "../bridge/shared.ts";
+import type { Visit } from "../link/http/door.ts";
+import type { Log } from "../record/log.ts";
+import type { Hub } from "./hub.ts";
+import type { ChildTarget, Service } from "./http-proxy.ts";
+import type { Limits, Timeouts } from "./limits.ts";
+
+/** What serving children needs. */
+export interface ChildServiceOptions {
+  readonly server: ChildTarget;
+  readonly hub: Hub;
+  readonly limits: Limits;
+  readonly timeouts: Timeouts;
+  readonly log: Log;
+}
+
+/** Serves clients that come by HTTP from processes: one for each session, and one for requests without a session. */
+export async function createChildService(options: ChildServiceOptions): Promise<Service> {
+  const { server, hub, limits, timeouts, log } = options;
+  const [command, ...args] = server.command;
+  const nursery = await openNursery({
+    command,
+    args,
+    env: server.env,
+    cwd: server.cwd,
+    onTrouble: (text) => log.warn(text),
+  });
+  const ends = new Set<ServerEnd>();
+
+  async function open(listener: ServerListener, onEnd: () => void): Promise<ServerEnd> {
+    const child = await nursery.take();
+    log.debug("started", { command, pid: child.pid });
+    const end = createChildEnd({
+      child,
+      listener,
+      maxMessageBytes: limits.maxMessageBytes,
+      graceMs: timeouts.childGrace,
+      onEnd() {
+        ends.delete(end);
+        void child.ended.then(({ code, signal }) => log.warn("a server ended", { pid: child.pid, code, signal }));
+        onEnd();
+      },
+    });
+    ends.add(end);
+    return {
+      ...end,
+      get isFull() {
+        return end.isFull;
+      },
+      close: () => end.close().finally(() => ends.delete(end)),
+    };
+  }
+
+  const stateless = createShared({ seats: hub.seats, open });
+  const host = createHost({
+    seats: hub.seats,
+    knowledge: null,
+    open,
+    maxMessageBytes: limits.maxMessageBytes,
+    maxSessions: limits.maxChildren,
+    idleMs: timeouts.sessionIdle,
+    stateless,
+  });
+
+  return {
+    isReady: () => true,
+    visit(visit: Visit) {
+      if (visit.path === "/mcp") host.visit(visit);
+      else if (visit.path === "/sse") host.visitStream(visit);
+      else if (visit.path === "/messages") host.visitMessages(visit);
+      else return false;
+      return true;
+    },
+    async close() {
+      nursery.close();
+      await Promise.all([host.close(), stateless.close()]);
+    },
+    destroy() {
+      nursery.close();
+      for (const end of ends) end.destroy();
+    },
+  };
+}

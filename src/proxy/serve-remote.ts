@@ -1,0 +1,126 @@
+import { createGuestBook, type Guest } from "../bridge/guest-book.ts";
+import { createHost } from "../bridge/host.ts";
+import { createOauthPass } from "../bridge/oauth.ts";
+import { createSeat, REMEMBERED } from "../bridge/seats.ts";
+import { BODIES } from "../bridge/server-end.ts";
+import { createThrough } from "../bridge/through.ts";
+import { readResponse } from "../bridge/response-messages.ts";
+import { openMessage, whole } from "../message/message.ts";
+import type { Service } from "./http-proxy.ts";
+import type { RemoteServer } from "./remote.ts";
+import type { Hub } from "./hub.ts";
+import type { Limits, Timeouts } from "./limits.ts";
+
+/** What the service needs. */
+export interface RemoteServiceOptions {
+  readonly server: RemoteServer;
+  readonly hub: Hub;
+  readonly limits: Limits;
+  readonly timeouts: Timeouts;
+  /** Whether clients are asked who they are, by us. */
+  readonly isGuarded: boolean;
+  readonly isSecure: boolean;
+}
+
+/** Serves Streamable HTTP from Streamable HTTP. */
+export function createRemoteService({
+  server,
+  hub,
+  limits,
+  timeouts,
+  isGuarded,
+  isSecure,
+}: RemoteServiceOptions): Service {
+  const { pool, found, knowledge } = server;
+  const { maxMessageBytes, maxSessions } = limits;
+  const scheme = isSecure ? "https" : "http";
+  const oauth = createOauthPass({
+    pool,
+    address: found.address,
+    originFor: ({ head }) => `${scheme}://${head.host ?? ""}`,
+  });
+
+  /** Asks the server something, or answers it, in a client's name. */
+  function say(guest: Guest, direction: "up" | "down", payload: Buffer): void {
+    if (direction === "down") return; // whoever waits on a request is answered there
+    const about = openMessage(whole(payload), "up", "refuse");
+    const listener = {
+      message: (body: Parameters<typeof guest.seat.passage.pass>[0]) =>
+        void guest.seat.passage.pass(body, "down", BODIES),
+      isWaiting: () => false,
+      trouble: (kind: string, text: string) => hub.witness.trouble(kind, text),
+      isFull: false,
+      whenReady: (resume: () => void) => resume(),
+    };
+    let reading: ReturnType<typeof readResponse> | null = null;
+    pool.send(
+      { method: "POST", path: found.address.path, headers: guest.headers + ENCODING + server.headers(), body: payload },
+      {
+        head(head) {
+          reading = readResponse({ head, about, maxMessageBytes, listener, take: (body) => listener.message(body) });
+        },
+        body: (bytes) => reading?.push(bytes),
+        done: () => void reading?.end(),
+        failed: () => void reading?.end(),
+      },
+    );
+  }
+
+  const guests = createGuestBook({
+    seat: (_, sayFor) => createSeat(hub.seats, sayFor, knowledge, REMEMBERED),
+    say,
+    isGuarded,
+    maxSessions,
+  });
+  const through = createThrough({
+    pool,
+    address: found.address,
+    guests,
+    headers: ENCODING + server.headers(),
+    maxMessageBytes,
+    rewrite: (visit, name, value) => oauth.rewrite(visit, name, value),
+  });
+
+  // Clients of one transport and a server of the other: message by message, in sessions of our own.
+  const host = createHost({
+    seats: hub.seats,
+    knowledge,
+    open: (listener, onEnd) => server.open(listener, onEnd),
+    maxMessageBytes,
+    maxSessions,
+    idleMs: timeouts.sessionIdle,
+    stateless: null,
+  });
+  const isStreamable = found.kind === "streamable";
+
+  return {
+    isReady: () => server.watch.isThere,
+    visit(visit) {
+      switch (visit.path) {
+        case "/mcp":
+          if (isStreamable) through.visit(visit);
+          else host.visit(visit);
+          return true;
+        case "/sse":
+          host.visitStream(visit);
+          return true;
+        case "/messages":
+          host.visitMessages(visit);
+          return true;
+        default:
+          return !isGuarded && oauth.visit(visit);
+      }
+    },
+    async close() {
+      through.close();
+      await host.close();
+    },
+    destroy() {
+      host.destroy();
+      server.close();
+    },
+  };
+}
+
+/** Bodies are read: what is packed could not be judged. */
+const ENCODING = "Accept-Encoding: identity\r\n";
