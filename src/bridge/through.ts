@@ -188,9 +188,12 @@ function dropHeader(headers: string[], name: string): void {
   }
 }
 
+function strip(text: string): string {
+  return text.trim().replace(/^\[|\]$/g, "");
+}
+
 /** The answers of a batch: the server's, and ours for what it did not see. */
 function merge(body: Buffer, also: Buffer): Buffer {
-  const strip = (text: string): string => text.trim().replace(/^\[|\]$/g, "");
   const parts = [strip(body.toString("latin1")), strip(also.toString("latin1"))].filter((part) => part !== "");
   return Buffer.from(`[${parts.join(",")}]`, "latin1");
 }

@@ -35,7 +35,6 @@ export async function runHttp(parsed: Parsed): Promise<number> {
   };
   const log = openLog(parsed);
   const audit = await openAuditLog(parsed, log);
-  const early = (): never => process.exit(1); // nothing is up yet that would have to be taken down
   for (const signal of SIGNALS) process.on(signal, early);
   const proxy = await createHttpProxy({
     server,
@@ -56,6 +55,11 @@ export async function runHttp(parsed: Parsed): Promise<number> {
   await audit?.flush();
   if (lost) await complain("Error: Lost connection to upstream MCP\nShutting down proxy\n");
   return code;
+}
+
+/** Nothing is up yet that would have to be taken down. */
+function early(): never {
+  process.exit(1);
 }
 
 const SIGNALS = ["SIGTERM", "SIGINT", "SIGHUP"] as const;
