@@ -98,6 +98,11 @@ async function tryPath(options: FindOptions, address: Address): Promise<FoundSer
   try {
     found.catalogues[greeting.era] = await listWithin(contact.client, greeting, options.listMs);
     found.catalogues[greeting.era].keep();
+  } catch (error) {
+    // Some let everybody in, and ask who it is only when there is something to see.
+    const last = contact.heard().head?.status;
+    if (last !== 401 && last !== 403) throw error;
+    return { ...found, needsLogin: true };
   } finally {
     void contact.end.close();
   }

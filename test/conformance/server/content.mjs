@@ -1,4 +1,5 @@
 import { fromJsonSchema } from "@modelcontextprotocol/server";
+import { z } from "zod";
 import { PIXEL, SILENCE, says, text } from "./samples.mjs";
 
 /** Tools that answer at once: every kind of content, an error, and schemas that must arrive as they were written. */
@@ -7,6 +8,12 @@ export const contentTools = [
     name: "test_simple_text",
     description: "Answers with text",
     run: () => says("This is a simple text response for testing."),
+  },
+  {
+    name: "greet",
+    description: "Greets",
+    inputSchema: z.looseObject({ name: z.string() }),
+    run: ({ name }) => says(`Hello, ${name}!`),
   },
   {
     name: "test_image_content",

@@ -6,6 +6,7 @@ import { localhostHostValidation, localhostOriginValidation, toNodeHandler } fro
 import { classifyInboundRequest, createMcpHandler, isJsonContentType } from "@modelcontextprotocol/server";
 import { createFeatures } from "./features.mjs";
 import { createSessions } from "./sessions.mjs";
+import { createTaskDoor } from "./task-door.mjs";
 
 const MAX_BODY_BYTES = 4 * 1024 * 1024;
 
@@ -15,6 +16,7 @@ const guards = [localhostHostValidation(), localhostOriginValidation()];
 // The features publish their changes on the handler, and the handler makes the features: it is bound by name.
 const modern = createMcpHandler(() => createFeatures((what) => modern.notify[what]()));
 const answerModern = toNodeHandler(modern);
+const answerTask = createTaskDoor();
 const sessions = createSessions(() => createFeatures((what) => modern.notify[what]()));
 
 const server = createServer((request, response) => {
@@ -52,6 +54,8 @@ async function answer(request, response) {
   });
   // A malformed claim to the newer era is answered by that era's rules.
   if (kind === "legacy") return sessions.handle(request, response, body);
+  const task = kind === "modern" ? answerTask(request, body) : null;
+  if (task !== null) return send(response, task.status, task.reply);
   return answerModern(request, response, body);
 }
 
@@ -67,6 +71,10 @@ async function readBody(request) {
 }
 
 function refuse(response, status, code, message) {
+  send(response, status, { jsonrpc: "2.0", error: { code, message }, id: null });
+}
+
+function send(response, status, message) {
   response.writeHead(status, { "Content-Type": "application/json" });
-  response.end(JSON.stringify({ jsonrpc: "2.0", error: { code, message }, id: null }));
+  response.end(JSON.stringify(message));
 }
