@@ -4,6 +4,8 @@ import { isAscii } from "node:buffer";
 export interface EventFrame {
   readonly bytes: Buffer;
   readonly start: number;
+  /** Where its fields begin: behind the mark that a stream may begin with. */
+  readonly begin: number;
   readonly end: number;
   /** The event's name; null where it has none, which means "message". */
   readonly name: string | null;
@@ -45,6 +47,7 @@ export function createEventFramer(maxEventBytes: number, sink: EventSink): Event
   let skipping = false;
   let atLineStart = true;
   let afterCr = false; // an LF that comes now belongs to the line end before it
+  let isFirst = true; // only what begins a stream may begin with a BOM
 
   /** The end of the event in the chunk, or -1. */
   function findEnd(chunk: Buffer, from: number, hasCr: boolean): number {
@@ -61,9 +64,14 @@ export function createEventFramer(maxEventBytes: number, sink: EventSink): Event
       if (byte === LF || byte === CR) {
         afterCr = byte === CR;
         at++;
-        if (atLineStart) return at;
-        atLineStart = true;
-        continue;
+        if (!atLineStart) {
+          atLineStart = true;
+          continue;
+        }
+        // All of a CRLF belongs to the event: readers wait for the LF before they take it for whole.
+        if (!afterCr || chunk[at] !== LF) return at;
+        afterCr = false;
+        return at + 1;
       }
       atLineStart = false;
       at = hasCr ? nextLineEnd(chunk, at) : chunk.indexOf(LF, at);
@@ -88,24 +96,36 @@ export function createEventFramer(maxEventBytes: number, sink: EventSink): Event
     held = 0;
   }
 
+  function hand(bytes: Buffer, start: number, end: number, hasCr: boolean): void {
+    const begin = isFirst ? start + bomLength(bytes, start) : start;
+    isFirst = false;
+    sink.event(readEvent(bytes, { start, begin, end }, hasCr));
+  }
+
   return {
     push(chunk) {
       let start = 0;
       const hasCr = chunk.includes(CR); // once for all its events: looking for each would be quadratic
+      if (afterCr && held === 0 && atLineStart && !skipping && chunk[0] === LF) {
+        // The second half of a CRLF whose first half ended the last event: that has left, and this follows it.
+        afterCr = false;
+        start = 1;
+        hand(chunk, 0, 1, false);
+      }
       while (start < chunk.length) {
         const end = findEnd(chunk, start, hasCr);
         const size = (end < 0 ? chunk.length : end) - start;
         if (!skipping && held + size > maxEventBytes) giveUp();
         if (skipping) {
           sink.excess(chunk.subarray(start, end < 0 ? chunk.length : end), end >= 0);
-          if (end >= 0) skipping = false;
+          if (end >= 0) skipping = isFirst = false;
         } else if (end < 0) {
           pieces.push(start === 0 ? chunk : chunk.subarray(start));
           held += size;
-        } else if (held === 0) sink.event(readEvent(chunk, start, end, hasCr));
+        } else if (held === 0) hand(chunk, start, end, hasCr);
         else {
           const joined = release(chunk.subarray(start, end));
-          sink.event(readEvent(joined, 0, joined.length, joined.includes(CR)));
+          hand(joined, 0, joined.length, joined.includes(CR));
         }
         if (end < 0) return;
         atLineStart = true;
@@ -128,16 +148,23 @@ function nextLineEnd(chunk: Buffer, at: number): number {
   return at < chunk.length ? at : -1;
 }
 
-/** Reads the fields of one whole event. */
-function readEvent(bytes: Buffer, start: number, end: number, hasCr: boolean): EventFrame {
+function bomLength(bytes: Buffer, at: number): number {
+  return bytes[at] === 0xef && bytes[at + 1] === 0xbb && bytes[at + 2] === 0xbf ? 3 : 0;
+}
+
+/** Reads the fields of one whole event, from where they begin. */
+function readEvent(
+  bytes: Buffer,
+  { start, begin, end }: { readonly start: number; readonly begin: number; readonly end: number },
+  hasCr: boolean,
+): EventFrame {
   let name: string | null = null;
   let id: string | null = null;
   let retry: number | null = null;
   let dataStart = -1;
   let dataEnd = -1;
   let more: Buffer[] | null = null; // where there is more than one line of data
-  let at = start;
-  if (bytes[at] === 0xef && bytes[at + 1] === 0xbb && bytes[at + 2] === 0xbf) at += 3; // a BOM begins a stream
+  let at = begin;
   while (at < end) {
     let lineEnd = bytes.indexOf(LF, at);
     if (lineEnd < 0 || lineEnd >= end) lineEnd = end;
@@ -167,14 +194,14 @@ function readEvent(bytes: Buffer, start: number, end: number, hasCr: boolean): E
     at = lineEnd + 1;
   }
   const data = dataOf(bytes, dataStart, dataEnd, more);
-  return { bytes, start, end, name: name === "" ? null : name, id, retry, data };
+  return { bytes, start, begin, end, name: name === "" ? null : name, id, retry, data };
 }
 
 /** An event with other data: its name, id and all else stay as they were. */
-export function replaceData({ bytes, start, end }: EventFrame, data: Buffer | null): Buffer {
-  const pieces: Buffer[] = [];
+export function replaceData({ bytes, start, begin, end }: EventFrame, data: Buffer | null): Buffer {
+  const pieces: Buffer[] = begin === start ? [] : [bytes.subarray(start, begin)];
   let isPlaced = data === null;
-  let at = start;
+  let at = begin;
   while (at < end) {
     const lineEnd = nextLineEnd(bytes, at);
     let next = lineEnd < 0 ? end : lineEnd + 1;

@@ -40,6 +40,7 @@ export function createResponseReader(): ResponseReader {
   let left = 0; // bytes of the body, or of the chunk, still to come
   let reusable = true;
   let trailer = 0;
+  let end = 0; // of the chunk that is being read
 
   function fail(reason: string): void {
     const listener = sink;
@@ -49,30 +50,37 @@ export function createResponseReader(): ResponseReader {
     listener?.fault(reason);
   }
 
-  function finish(): void {
+  /** The response is whole, `at` so far into the chunk. */
+  function finish(at: number): void {
     const listener = sink;
+    // What follows a response that nobody asked for would be taken for the answer to the next request.
+    if (at < end) reusable = false;
     state = reusable ? "idle" : "dead";
     sink = null;
     listener?.done(reusable);
   }
 
-  /** Takes what belongs to the head; returns how much of the chunk that was, or -1 when all of it did. */
-  function readHead(chunk: Buffer): number {
+  /** Takes what belongs to the head, from `at` on; returns where it ends in the chunk, or -1 when it does not. */
+  function readHead(chunk: Buffer, at: number): number {
     const before = pending.length;
-    const bytes = before === 0 ? chunk : Buffer.concat([pending, chunk]);
-    const end = bytes.indexOf(HEAD_END, Math.max(0, before - 3));
-    if (end < 0) {
+    const rest = at === 0 ? chunk : chunk.subarray(at);
+    const bytes = before === 0 ? rest : Buffer.concat([pending, rest]);
+    const headEnd = bytes.indexOf(HEAD_END, Math.max(0, before - 3));
+    if (headEnd < 0) {
       if (bytes.length > MAX_HEAD_BYTES) fail("the head is too large");
+      // It would be waited for in vain.
+      else if (bytes.includes("\n\n", Math.max(0, before - 1))) fail("a line ends without CR");
       else pending = bytes;
       return -1;
     }
     pending = NOTHING;
-    if (end > MAX_HEAD_BYTES) fail("the head is too large");
-    else beginBody(parseHead(bytes.toString("latin1", 0, end)));
-    return end + HEAD_END.length - before;
+    const next = at + headEnd + HEAD_END.length - before;
+    if (headEnd > MAX_HEAD_BYTES) fail("the head is too large");
+    else beginBody(parseHead(bytes.toString("latin1", 0, headEnd)), next);
+    return next;
   }
 
-  function beginBody(head: Head | string): void {
+  function beginBody(head: Head | string, at: number): void {
     if (typeof head === "string") return fail(head);
     if (head.status < 200) {
       // An interim response; the real one follows. A switch of protocols was never asked for.
@@ -83,7 +91,7 @@ export function createResponseReader(): ResponseReader {
     const hasNoBody = method === "HEAD" || head.status === 204 || head.status === 304;
     if (hasNoBody || (!head.chunked && head.length === 0)) {
       sink?.head(head);
-      return finish();
+      return finish(at);
     }
     if (head.chunked) state = "chunk-line";
     else if (head.length === null) {
@@ -122,16 +130,14 @@ export function createResponseReader(): ResponseReader {
       case "idle":
         fail("bytes came that nobody asked for");
         return -1;
-      case "head": {
-        const read = readHead(at === 0 ? chunk : chunk.subarray(at));
-        return read < 0 ? -1 : at + read;
-      }
+      case "head":
+        return readHead(chunk, at);
       case "length":
       case "chunk": {
         const size = Math.min(left, chunk.length - at);
         left -= size;
         sink?.body(at === 0 && size === chunk.length ? chunk : chunk.subarray(at, at + size));
-        if (left === 0 && state === "length") finish();
+        if (left === 0 && state === "length") finish(at + size);
         else if (left === 0 && state === "chunk") state = "chunk-end";
         return at + size;
       }
@@ -161,7 +167,7 @@ export function createResponseReader(): ResponseReader {
         const read = readLine(chunk, at, MAX_TRAILER_BYTES);
         if (read === null) return -1;
         trailer += read.line.length;
-        if (read.line === "") finish();
+        if (read.line === "") finish(read.end);
         else if (trailer > MAX_TRAILER_BYTES) fail("the trailer is too long");
         return read.end;
       }
@@ -172,16 +178,18 @@ export function createResponseReader(): ResponseReader {
 
   return {
     expect(listener, requestMethod) {
+      if (state === "dead") return listener.fault("the connection closed");
       sink = listener;
       method = requestMethod;
       state = "head";
       reusable = true;
     },
     push(chunk) {
+      end = chunk.length;
       for (let at = 0; at >= 0 && at < chunk.length;) at = take(chunk, at);
     },
     end() {
-      if (state === "until-end") finish();
+      if (state === "until-end") finish(end);
       else if (sink !== null) fail("the connection closed");
       state = "dead";
     },
@@ -231,6 +239,8 @@ function parseHead(text: string): Head | string {
   }
   // Both at once is how responses are smuggled.
   if (chunked && length !== null) return "no clear length";
+  // RFC 9112, 6.1: HTTP/1.0 knows no chunks, and whoever passed them on as such may have read them otherwise.
+  if (chunked && status[1] === "0") keepAlive = false;
   return { status: Number(status[2]), headers, chunked, length, keepAlive };
 }
 

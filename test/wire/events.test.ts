@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { createEventFramer, type EventFrame } from "../../src/wire/events.ts";
+import { createEventFramer, type EventFrame, replaceData } from "../../src/wire/events.ts";
 
 interface Seen {
   readonly name: string | null;
@@ -54,11 +54,12 @@ test("CR, LF and CRLF all end lines", () => {
   expect(cut(["event: message\r\ndata: {}\n\r"]).events).toEqual(expected);
 });
 
-test("an event that ends with CR is handed on at once, and an LF that follows belongs to it", () => {
+test("an event that ends with CR is handed on at once, and an LF that follows carries nothing", () => {
   const { events } = cut(["data: 1\r\r"]);
   expect(events).toHaveLength(1);
   expect(cut(["data: 1\r\n\r", "\ndata: 2\r\n\r\n"]).events).toEqual([
     { name: null, data: "1" },
+    { name: null, data: null },
     { name: null, data: "2" },
   ]);
 });
@@ -97,9 +98,67 @@ test("where the stream is cut changes neither the events nor the bytes", () => {
       const chunks = [0, ...places].map((from, index) => bytes.subarray(from, places[index] ?? bytes.length));
       const whole = cut([bytes]);
       const pieced = cut(chunks.filter((chunk) => chunk.length > 0));
-      expect(pieced.events).toEqual(whole.events);
+      const isSomething = ({ name, data }: Seen): boolean => name !== null || data !== null;
+      expect(pieced.events.filter(isSomething)).toEqual(whole.events.filter(isSomething));
       expect(pieced.stream).toBe(text);
     }),
     { numRuns: 2000 },
+  );
+});
+
+/** The frames of a stream that arrives in these chunks, as they are handed on after each. */
+function frames(...chunks: string[]): EventFrame[][] {
+  let handed: EventFrame[] = [];
+  const framer = createEventFramer(1000, { event: (frame) => handed.push(frame), excess: () => {}, tail: () => {} });
+  return chunks.map((chunk) => {
+    handed = [];
+    framer.push(Buffer.from(chunk));
+    return handed;
+  });
+}
+
+function shown({ bytes, start, end }: EventFrame): string {
+  return bytes.toString("utf8", start, end);
+}
+
+test("an event that ends with CRLF is handed on with all of it: readers wait for the LF", () => {
+  expect(frames("data: 1\r\n\r\n").map((list) => list.map(shown))).toEqual([["data: 1\r\n\r\n"]]);
+  expect(frames("data: 1\r\n\r\ndata: 2\r\n\r\n")[0].map(shown)).toEqual(["data: 1\r\n\r\n", "data: 2\r\n\r\n"]);
+});
+
+test("the LF of a CRLF that was cut in two follows at once", () => {
+  expect(frames("data: 1\r\n\r", "\n").map((list) => list.map(shown))).toEqual([["data: 1\r\n\r"], ["\n"]]);
+});
+
+test("a stream may begin with a BOM, an event may not", () => {
+  const [[first, second]] = frames("\uFEFFdata: 1\n\n\uFEFFdata: 2\n\n");
+  expect(first.data).not.toBeNull();
+  expect(second.data).toBeNull();
+  expect(shown(first)).toBe("\uFEFFdata: 1\n\n");
+});
+
+test.each(["\n", "\r", "\r\n"])("data is replaced wherever it stands, in lines that end with %j", (end) => {
+  for (const before of ["", "\uFEFF"]) {
+    const lines = [`${before}data: old`, "data", "data:old", "id: 5", ": c", "event: message", "data: old", "", ""];
+    const [[frame]] = frames(lines.join(end));
+    const replaced = replaceData(frame, Buffer.from("new")).toString("utf8");
+    expect(replaced).toBe(`${before}data: new\nid: 5${end}: c${end}event: message${end}${end}`);
+    expect(replaceData(frame, null).toString("utf8")).toBe(`${before}id: 5${end}: c${end}${end}`);
+  }
+});
+
+test("data replaced in any event leaves none of the old", () => {
+  const line = fc.constantFrom("data: old", "data:old", "data", " data: old", "event: x", "id: 1", ": old?", "odd");
+  const end = fc.constantFrom("\n", "\r\n", "\r");
+  const event = fc.tuple(fc.constantFrom("", "\uFEFF"), fc.array(line, { minLength: 1, maxLength: 8 }), end);
+  fc.assert(
+    fc.property(event, ([bom, lines, lineEnd]) => {
+      const text = bom + [...lines, "", ""].join(lineEnd);
+      const [[frame]] = frames(text);
+      const [[after]] = frames(replaceData(frame, Buffer.from("new")).toString("utf8"));
+      const wanted = frame.data === null && !/(^|[\r\n\uFEFF])data/.test(text) ? null : "new";
+      const { data } = after;
+      expect(data === null ? null : data.bytes.toString("utf8", data.start, data.end)).toBe(wanted);
+    }),
   );
 });
