@@ -10,8 +10,8 @@ import type { Seat } from "./seats.ts";
 export interface JudgedBody {
   readonly status: number;
   readonly body: Buffer;
-  /** Whether it is the server's own, byte for byte. */
-  readonly isUntouched: boolean;
+  /** Whose it is: the server's, byte for byte; the server's, changed; or ours instead of it. */
+  readonly origin: "server" | "changed" | "ours";
 }
 
 /** Collects a body, as far as it is not too large. */
@@ -62,17 +62,18 @@ export function judgeBody(collected: ReturnType<BodyCollector["end"]>, options: 
   try {
     if (collected.body === null) {
       const { onward } = passage.lose(collected.gist.end(), collected.bytes, "down");
-      return typeof onward === "string" ? refuse(options) : { status, body: onward, isUntouched: false };
+      if (typeof onward === "string") return refuse(options);
+      return { status: soundStatus(status), body: onward, origin: "ours" };
     }
     const { body } = collected;
-    if (!isJson || body.length === 0) return refuse(options);
+    if (!isJson || body.length === 0 || isRedirect(status)) return refuse(options);
     // What a server says to somebody who has to log in is not always a message.
-    if ((status === 401 || status === 403) && isPlainObject(body)) return { status, body, isUntouched: true };
+    if ((status === 401 || status === 403) && isPlainObject(body)) return { status, body, origin: "server" };
     const outcome = passage.pass(whole(body), "down", exchange);
     // Nothing that comes down waits for anything.
     if (outcome instanceof Promise || outcome.onward === "nothing") return refuse(options);
-    if (outcome.onward === "untouched") return { status, body, isUntouched: true };
-    return { status, body: flatten(whole(outcome.onward)), isUntouched: false };
+    if (outcome.onward === "untouched") return { status, body, origin: "server" };
+    return { status, body: flatten(whole(outcome.onward)), origin: "changed" };
   } finally {
     // What was not answered here will not be answered anywhere.
     for (const call of calls) seat.session.calls.up.close(call);
@@ -80,7 +81,7 @@ export function judgeBody(collected: ReturnType<BodyCollector["end"]>, options: 
 }
 
 function refuse({ seat, calls, status }: BodyOptions): JudgedBody {
-  const error = status >= 400 ? refusedWith(status) : INVALID;
+  const error = status >= 300 ? refusedWith(status) : INVALID;
   const answers = calls.flatMap((call) => seat.passage.giveUpOn(call, "up", error) ?? []);
   const body =
     answers.length === 0
@@ -88,7 +89,12 @@ function refuse({ seat, calls, status }: BodyOptions): JudgedBody {
       : answers.length === 1
         ? answers[0]
         : Buffer.from(`[${answers.map((answer) => answer.toString("latin1")).join(",")}]`, "latin1");
-  return { status: soundStatus(status), body, isUntouched: false };
+  return { status: soundStatus(status), body, origin: "ours" };
+}
+
+/** Whether somebody is sent elsewhere. Clients that followed would leave us behind. */
+export function isRedirect(status: number): boolean {
+  return status >= 300 && status < 400 && status !== 304;
 }
 
 /** A success with a body that is none was no success. */

@@ -56,7 +56,8 @@ export function createStreamBack(options: StreamBackOptions): StreamBack {
     event(frame) {
       if (frame.id !== null) isResumable = true;
       if (frame.data === null) return outlet.forward(frame.bytes, frame.start, frame.end);
-      if (frame.data.end - frame.data.start > maxMessageBytes) return lose(frame.data.bytes, true);
+      const { bytes, start, end } = frame.data;
+      if (end - start > maxMessageBytes) return lose(bytes.subarray(start, end), true);
       const outcome = passage.pass(frame.data, "down", exchange);
       if (!(outcome instanceof Promise)) return carry(frame, outcome);
       outlet.flush();

@@ -10,7 +10,7 @@ import type { Call } from "../session/calls.ts";
 import type { Exchange } from "../session/exchange.ts";
 import type { ResponseHead } from "../wire/http-response.ts";
 import { CLOSED } from "./answers.ts";
-import { createBodyCollector, judgeBody } from "./body-back.ts";
+import { createBodyCollector, isRedirect, judgeBody } from "./body-back.ts";
 import type { Guest, GuestBook } from "./guest-book.ts";
 import { answerHere, NO_SESSION, NOT_ALLOWED, readMessage } from "./refusal.ts";
 import { createStreamBack, type StreamBack } from "./stream-back.ts";
@@ -41,7 +41,7 @@ export interface ThroughOptions {
 export function createThrough(options: ThroughOptions): Through {
   const { pool, address, guests, headers, maxMessageBytes, rewrite } = options;
 
-  const standing = new Set<ServerResponse>();
+  const standing = new Set<() => void>(); // what ends the streams that nobody waits on
 
   function path({ query }: Visit): string {
     return query === "" || address.path.includes("?") ? address.path : address.path + query;
@@ -116,28 +116,37 @@ export function createThrough(options: ThroughOptions): Through {
           isGone = true;
           if (stream !== null) return stream.end();
           const answers = calls.flatMap((each) => seat.passage.giveUpOn(each, "up", CLOSED) ?? []);
-          if (answers.length > 0) replyJson(response, 502, answers[0], []);
-          else replyError(response, 502, CLOSED, null);
+          if (also !== null) answers.push(also);
+          if (answers.length === 0) replyError(response, 502, CLOSED, null);
+          else replyJson(response, 502, answers.reduce(merge), []);
         },
       },
     );
+    if (visit.method === "GET" || calls.some(({ method }) => method.name === "subscriptions/listen")) {
+      const leave = (): void => {
+        if (stream !== null) stream.end();
+        else replyError(response, 503, CLOSED, null);
+      };
+      visit.stands();
+      standing.add(leave);
+      response.on("close", () => standing.delete(leave));
+    }
 
     function giveBody(head: ResponseHead): void {
       const { status } = head;
       const collected = collector.end();
       const isEmpty = collected.body !== null && collected.body.length === 0;
       const back = headersBack(head, (name, value) => rewrite(visit, name, value));
-      if (isEmpty && calls.length === 0) {
+      // Where no answer is waited for there is nothing in a body that anybody wants.
+      const isTaken = status < 300 && visit.method !== "GET";
+      if (calls.length === 0 && !isRedirect(status) && (isEmpty || isTaken)) {
         if (also !== null) return replyJson(response, 200, also, []);
-        return giveHead(response, status, back);
+        return giveHead(response, status, isEmpty ? back : keepHeaders(back, (name) => !ABOUT_BODY.test(name)));
       }
       const judged = judgeBody(collected, { seat, exchange, calls, status, isJson: kindOf(head) === "json" });
       const merged = also === null ? judged.body : merge(judged.body, also);
-      if (!judged.isUntouched) dropHeader(back, "content-type");
-      if (!judged.isUntouched) back.push("Content-Type", "application/json");
-      back.push("Content-Length", String(merged.length));
       if (response.headersSent || response.destroyed) return;
-      response.writeHead(judged.status, back);
+      response.writeHead(judged.status, headersFor(judged.origin, back, merged.length));
       response.end(merged);
     }
 
@@ -162,15 +171,11 @@ export function createThrough(options: ThroughOptions): Through {
       const guest = guests.find(visit);
       if (guest === null) return replyError(response, 404, NO_SESSION, null);
       visit.request.resume();
-      if (method === "GET") {
-        standing.add(response);
-        response.on("close", () => standing.delete(response));
-      }
       const exchange: Exchange = { breaks: "allow", routed: false, mirrored: null, resumed: head.lastEventId !== null };
       send(visit, guest, null, [], exchange, null);
     },
     close() {
-      for (const response of standing) response.end();
+      for (const leave of standing) leave();
     },
   };
 }
@@ -182,10 +187,21 @@ function giveHead(response: ServerResponse, status: number, headers: string[]): 
   response.end();
 }
 
-function dropHeader(headers: string[], name: string): void {
-  for (let index = headers.length - 2; index >= 0; index -= 2) {
-    if (headers[index].toLowerCase() === name) headers.splice(index, 2);
-  }
+/** What is said about a body, and does not hold for another. */
+const ABOUT_BODY = /^(?:content-.*|etag|last-modified|digest|repr-digest|want-.*digest|accept-ranges|age)$/;
+/** What a client has to hear also where the body is ours. All else may say more about the server than we do. */
+const WITH_OURS = /^(?:www-authenticate|retry-after|allow|mcp-.*|set-cookie|vary)$/;
+
+/** The headers of a body that is the server's or ours. */
+function headersFor(origin: "server" | "changed" | "ours", back: string[], length: number): string[] {
+  const size = ["Content-Length", String(length)];
+  if (origin === "server") return [...back, ...size];
+  const kept = keepHeaders(back, (name) => (origin === "ours" ? WITH_OURS.test(name) : !ABOUT_BODY.test(name)));
+  return [...kept, "Content-Type", "application/json", ...size];
+}
+
+function keepHeaders(headers: readonly string[], isKept: (name: string) => boolean): string[] {
+  return headers.filter((_, index) => isKept(headers[index - (index % 2)].toLowerCase()));
 }
 
 function strip(text: string): string {

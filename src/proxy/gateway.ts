@@ -59,10 +59,12 @@ export async function openGateway(
   });
 
   /** Says who gives out tokens for us (RFC 9728). */
-  function describe({ response, head }: Visit): void {
+  function describe({ method, response, head }: Visit): void {
+    if (method !== "GET" && method !== "HEAD") return replyError(response, 405, NOT_ALLOWED, "GET, HEAD");
     const body = {
       resource: `${scheme}://${head.host ?? `${host}:${door.port}`}/mcp`,
-      authorization_servers: options.issuers,
+      // RFC 9728, 3.2: what has no values is left out.
+      ...(options.issuers.length > 0 && { authorization_servers: options.issuers }),
       bearer_methods_supported: ["header"],
     };
     replyJson(response, 200, Buffer.from(JSON.stringify(body)), []);
@@ -72,4 +74,5 @@ export async function openGateway(
   return door;
 }
 
+const NOT_ALLOWED = { code: -32000, message: "Method not allowed." };
 const METADATA = "/.well-known/oauth-protected-resource";

@@ -60,10 +60,13 @@ export function readClientHead(rawHeaders: readonly string[], without: ReadonlyS
   let doubtful: string | null = null;
   let dropped = without;
   for (let index = 0; index < rawHeaders.length; index += 2) {
-    const name = rawHeaders[index].toLowerCase();
+    const name = lowerCase(rawHeaders[index]);
     const value = rawHeaders[index + 1];
-    if (name === "connection") dropped = dropAlso(dropped, value);
-    else if (name === "accept") accept.push(value);
+    if (name === "connection") {
+      dropped = dropAlso(dropped, value);
+      // Who has a header taken away on the way lets us see another request than the server.
+      if (dropped !== without && [...SINGLE].some((each) => dropped.has(each) && !without.has(each))) doubtful = name;
+    } else if (name === "accept") accept.push(value);
     else if (name.startsWith("mcp-param-")) {
       if (mcpParams.some(([other]) => other === name)) doubtful = name;
       mcpParams.push([name, value]);
@@ -78,7 +81,7 @@ export function readClientHead(rawHeaders: readonly string[], without: ReadonlyS
   }
   let onward = "";
   for (let index = 0; index < rawHeaders.length; index += 2) {
-    const name = rawHeaders[index].toLowerCase();
+    const name = lowerCase(rawHeaders[index]);
     if (!NOT_ONWARD.has(name) && !dropped.has(name)) onward += `${rawHeaders[index]}: ${rawHeaders[index + 1]}\r\n`;
   }
   const get = (name: string): string | null => found.get(name) ?? null;
@@ -101,6 +104,19 @@ export function readClientHead(rawHeaders: readonly string[], without: ReadonlyS
 }
 
 const NONE: ReadonlySet<string> = new Set();
+
+// The same few names come with every request.
+const lowered = new Map<string, string>();
+const MAX_LOWERED = 1000;
+
+/** A header's name in lower case. */
+function lowerCase(name: string): string {
+  const known = lowered.get(name);
+  if (known !== undefined) return known;
+  const lower = name.toLowerCase();
+  if (lowered.size < MAX_LOWERED && name.length <= 64) lowered.set(name, lower);
+  return lower;
+}
 
 /** A Connection header names others that are for this connection only. */
 function dropAlso(dropped: ReadonlySet<string>, connection: string): ReadonlySet<string> {

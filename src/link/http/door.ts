@@ -18,6 +18,8 @@ export interface Visit {
   readonly principal: Principal | null;
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
+  /** Says that nobody waits for the end of its response: a stream that stands until somebody ends it. */
+  stands(): void;
 }
 
 /** Where clients come in by HTTP. */
@@ -51,48 +53,65 @@ export interface DoorOptions {
   readonly onVisit: (visit: Visit) => void;
   readonly onTrouble: (rule: string, text: string) => void;
   readonly maxConnections: number;
+  readonly times?: DoorTimes;
 }
 
-// A client that is slow to speak holds a connection, and there are only so many.
-const HEADERS_TIMEOUT_MS = 10_000;
-const REQUEST_TIMEOUT_MS = 60_000;
-/** Longer than clients and balancers keep theirs, so that they are the first to close. */
-const KEEP_ALIVE_MS = 65_000;
+/** How long clients may take, in milliseconds. */
+export interface DoorTimes {
+  /** For the head of a request, and to agree on TLS. */
+  readonly head: number;
+  /** For all of a request. */
+  readonly request: number;
+  /** Between two requests. */
+  readonly between: number;
+  /** How often somebody looks who is late. */
+  readonly check: number;
+}
+
+// A client that is slow to speak holds a connection, and there are only so many. Between requests
+// it may take longer than clients and balancers do, so that they are the first to close.
+const DOOR_TIMES: DoorTimes = { head: 10_000, request: 60_000, between: 65_000, check: 5000 };
 const MAX_HEADER_BYTES = 32_768;
 
 /** Opens a door. Rejects with a ProxyError where that cannot be. */
 export async function openDoor(options: DoorOptions): Promise<Door> {
+  const times = options.times ?? DOOR_TIMES;
   const settings = {
-    headersTimeout: HEADERS_TIMEOUT_MS,
-    requestTimeout: REQUEST_TIMEOUT_MS,
-    keepAliveTimeout: KEEP_ALIVE_MS,
+    headersTimeout: times.head,
+    requestTimeout: times.request,
+    keepAliveTimeout: times.between,
     maxHeaderSize: MAX_HEADER_BYTES,
-    connectionsCheckingInterval: 5000,
+    connectionsCheckingInterval: times.check,
     noDelay: true,
   };
   const open = new Set<ServerResponse>(); // answers that are owed
+  let isDraining = false;
   const onRequest = (request: IncomingMessage, response: ServerResponse): void => {
     if (request.method === "POST") {
       open.add(response);
       response.on("close", () => open.delete(response));
     }
-    enter(request, response, options);
+    if (isDraining) response.shouldKeepAlive = false; // the last on its connection
+    enter(request, response, options, () => open.delete(response));
   };
   let server: Server;
   if (options.tls === null) server = createServer(settings, onRequest);
   else {
     const https = await import("node:https");
     try {
-      server = https.createServer({ ...settings, ...options.tls }, onRequest);
+      server = https.createServer({ ...settings, handshakeTimeout: times.head, ...options.tls }, onRequest);
     } catch (cause) {
       const remedy = "Give --tls-cert and --tls-key PEM files that belong together";
       throw new ProxyError("BAD_CERTIFICATE", "Cannot use the certificate or its key", remedy, { cause });
     }
   }
   server.maxConnections = options.maxConnections;
-  server.on("upgrade", (_, socket: Socket) => socket.destroy()); // nothing here is upgraded to anything
+  // Nobody listens for "upgrade": some clients offer to go on in HTTP/2, and are content when nobody takes them up on it.
   server.on("connect", (_, socket: Socket) => socket.destroy());
+  server.on("drop", () => options.onTrouble("http:connections", "refused a connection: there are too many"));
   await listen(server, options);
+  // For want of descriptors somebody cannot be let in; all the others stay.
+  server.on("error", (error: Error) => options.onTrouble("http:accept", `could not let somebody in: ${error.message}`));
   const { address, port } = server.address() as AddressInfo;
   const shown = address.includes(":") ? `[${address}]` : address;
   return {
@@ -100,6 +119,7 @@ export async function openDoor(options: DoorOptions): Promise<Door> {
     port,
     url: `${options.tls === null ? "http" : "https"}://${shown}:${port}`,
     async drain() {
+      isDraining = true;
       const closed = new Promise<void>((resolve) => {
         server.close(() => resolve());
       });
@@ -136,7 +156,7 @@ const LISTEN_ERRORS: Record<string, readonly [string, string]> = {
 };
 
 /** Looks at who comes before anything of what they bring. */
-function enter(request: IncomingMessage, response: ServerResponse, options: DoorOptions): void {
+function enter(request: IncomingMessage, response: ServerResponse, options: DoorOptions, stands: () => void): void {
   const { guests, gate, onTrouble } = options;
   const head = readClientHead(request.rawHeaders, options.without);
   const target = request.url ?? "";
@@ -150,6 +170,9 @@ function enter(request: IncomingMessage, response: ServerResponse, options: Door
   };
   if (!target.startsWith("/")) return turnAway(400, "http:target", "Bad request target");
   if (head.doubtful !== null) return turnAway(400, "http:ambiguous-header", "Ambiguous header");
+  if (head.sessionId !== null && !SESSION_ID.test(head.sessionId)) {
+    return turnAway(400, "http:session-id", "Invalid Mcp-Session-Id header");
+  }
   if (!knowsHost(guests, head.host)) return turnAway(403, "http:host", "Invalid Host header");
   if (head.origin !== null) {
     const origin = allowedOrigin(guests, head);
@@ -169,6 +192,7 @@ function enter(request: IncomingMessage, response: ServerResponse, options: Door
       principal,
       request,
       response,
+      stands,
     });
   if (gate === null || options.isOpen(path)) return visit(null);
   const decide = (admitted: Awaited<ReturnType<Gate["admit"]>>): void => {
@@ -185,6 +209,9 @@ function enter(request: IncomingMessage, response: ServerResponse, options: Door
   if (!(admitted instanceof Promise)) return decide(admitted);
   admitted.then(decide, () => turnAway(401, "http:unauthorized", "Unauthorized"));
 }
+
+/** Streamable HTTP, "Session Management" 1: visible ASCII. Nobody needs a longer one, and it is kept. */
+const SESSION_ID = /^[\x21-\x7e]{1,1024}$/;
 
 const CORS = (origin: string): readonly (readonly [string, string])[] => [
   ["Access-Control-Allow-Origin", origin],

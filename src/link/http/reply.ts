@@ -30,10 +30,20 @@ export function replyEmpty(response: ServerResponse, status: number, headers: re
   response.end();
 }
 
-/** What is still to come of a request that is refused is not waited for: the connection closes behind the answer. */
+/**
+ * What is still to come of a request that is refused is read and forgotten, so that the client gets to
+ * read the answer. One that goes on and on is cut off.
+ */
 function discard(request: IncomingMessage): void {
-  if (!request.complete) request.resume();
+  if (request.complete) return;
+  let left = MAX_DISCARDED_BYTES;
+  request.on("data", (chunk: Buffer) => {
+    left -= chunk.length;
+    if (left < 0) request.socket.destroy();
+  });
 }
+
+const MAX_DISCARDED_BYTES = 16_777_216;
 
 /**
  * Reads the body of a request, at most `maxBytes` of it. Calls back once: with the body, with null

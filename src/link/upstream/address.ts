@@ -30,7 +30,7 @@ export function parseAddress(text: string): Address {
   const credentials =
     url.username === "" && url.password === ""
       ? null
-      : `Basic ${Buffer.from(`${decodeURIComponent(url.username)}:${decodeURIComponent(url.password)}`).toString("base64")}`;
+      : `Basic ${Buffer.from(`${decode(url.username)}:${decode(url.password)}`).toString("base64")}`;
   return {
     isSecure,
     host: url.hostname.replace(/^\[|\]$/g, ""),
@@ -41,6 +41,15 @@ export function parseAddress(text: string): Address {
     shown: showUrl(url),
     credentials,
   };
+}
+
+/** A name or password may hold a percent sign that escapes nothing: then it stands for itself. */
+function decode(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
 }
 
 /** The same server under another path. */

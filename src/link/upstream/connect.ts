@@ -18,38 +18,52 @@ export async function openConnection(address: Address, options: ConnectOptions):
   const { timeoutMs, env } = options;
   const proxy = proxyFor(address, env);
   const until = Date.now() + timeoutMs;
-  const socket =
-    proxy === null
-      ? await dial(address.host, address.port, timeoutMs)
-      : await openTunnel(proxy, address, timeoutMs, dial);
-  socket.setNoDelay(true);
-  socket.setKeepAlive(true, KEEP_ALIVE_MS);
-  return address.isSecure ? secure(socket, address, options.ca, until - Date.now()) : socket;
+  const reach = async (place: Address): Promise<Socket> => {
+    const socket = await dial(place, timeoutMs);
+    socket.setNoDelay(true);
+    socket.setKeepAlive(true, KEEP_ALIVE_MS);
+    return socket;
+  };
+  const wrap = (socket: Socket, place: Address): Promise<Socket> =>
+    place.isSecure ? secure(socket, place, options.ca, { until, timeoutMs }) : Promise.resolve(socket);
+  if (proxy === null) return wrap(await reach(address), address);
+  const outer = await wrap(await reach(proxy), proxy);
+  return wrap(await openTunnel(outer, proxy, address, timeoutMs), address);
 }
 
 const KEEP_ALIVE_MS = 30_000;
 
 /** A TCP connection within a time. */
-function dial(host: string, port: number, timeoutMs: number): Promise<Socket> {
+function dial({ host, port }: Address, timeoutMs: number): Promise<Socket> {
   return new Promise((resolve, reject) => {
     const socket = connectPlain({ host, port, autoSelectFamily: true });
-    settle(socket, "connect", timeoutMs, () => resolve(socket), reject);
+    socket.on("error", () => {}); // it may break while nobody has taken it over yet
+    settle(socket, "connect", { until: Date.now() + timeoutMs, timeoutMs }, () => resolve(socket), reject);
   });
 }
 
+/** When something is late, and the limit that was set for all of it. */
+interface Deadline {
+  readonly until: number;
+  readonly timeoutMs: number;
+}
+
 /** Puts TLS on a connection. The module is loaded when the first server asks for it. */
-async function secure(socket: Socket, address: Address, ca: string | null, timeoutMs: number): Promise<Socket> {
+async function secure(socket: Socket, address: Address, ca: string | null, deadline: Deadline): Promise<Socket> {
   const tls = await import("node:tls");
   const isName = !/^[\d.]+$|:/.test(address.host);
   const options: ConnectionOptions = {
     socket,
+    // Whose certificate it has to be. Without it, an address would be taken for "localhost".
+    host: address.host,
     ALPNProtocols: ["http/1.1"],
     ...(isName ? { servername: address.host } : {}),
   };
   if (ca !== null) options.ca = [...tls.rootCertificates, ...extraCertificates(), ca];
   return new Promise((resolve, reject) => {
     const secured = tls.connect(options);
-    settle(secured, "secureConnect", Math.max(1, timeoutMs), () => resolve(secured), reject);
+    secured.on("error", () => {});
+    settle(secured, "secureConnect", deadline, () => resolve(secured), reject);
   });
 }
 
@@ -57,14 +71,15 @@ async function secure(socket: Socket, address: Address, ca: string | null, timeo
 function settle(
   socket: Socket,
   ready: string,
-  timeoutMs: number,
+  { until, timeoutMs }: Deadline,
   resolve: () => void,
   reject: (error: Error) => void,
 ): void {
-  const timer = setTimeout(() => {
+  const late = (): void => {
     socket.destroy();
     reject(new ConnectionError("TIMEOUT", `Connection timeout after ${timeoutMs}ms`, "no connection in time"));
-  }, timeoutMs);
+  };
+  const timer = setTimeout(late, Math.max(1, until - Date.now()));
   const onError = (error: NodeJS.ErrnoException): void => {
     clearTimeout(timer);
     const isTls = ready === "secureConnect";
@@ -72,10 +87,14 @@ function settle(
     const text = isTls ? `Invalid response: ${error.code ?? "no TLS"}` : describe(error);
     reject(new ConnectionError(code, text, error.message));
   };
+  // A server that hangs up in the middle of a handshake is no error to Node.
+  const onClose = (): void => onError(Object.assign(new Error("it closed the connection"), { code: "ECONNRESET" }));
   socket.once("error", onError);
+  socket.once("close", onClose);
   socket.once(ready, () => {
     clearTimeout(timer);
     socket.off("error", onError);
+    socket.off("close", onClose);
     resolve();
   });
 }

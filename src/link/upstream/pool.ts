@@ -1,5 +1,5 @@
 import type { Socket } from "node:net";
-import { ConnectionError } from "../../errors.ts";
+import { ConnectionError, ProxyError } from "../../errors.ts";
 import { createResponseReader, type ResponseHead, type ResponseReader } from "../../wire/http-response.ts";
 import type { Address } from "./address.ts";
 import { type ConnectOptions, openConnection } from "./connect.ts";
@@ -40,24 +40,28 @@ export interface Pool {
 interface Connection {
   readonly socket: Socket;
   readonly reader: ResponseReader;
-  idleSince: number;
-  idleLimitMs: number;
+  isIdle: boolean;
+  /** When it has been idle for too long. */
+  idleUntil: number;
 }
 
 /** Connections kept for later. */
 const MAX_IDLE = 64;
 /** Servers close what is idle for five seconds; we do so first. */
 const IDLE_MS = 4000;
+const SWEEP_MS = 1000;
 
 /** Makes a pool. `onTrouble` is told when a connection breaks or cannot be made: the server may be gone. */
 export function createPool(address: Address, options: ConnectOptions, onTrouble: () => void): Pool {
   const idle: Connection[] = [];
+  let sweeper: NodeJS.Timeout | null = null;
   let isClosed = false;
 
   function takeIdle(): Connection | undefined {
     const now = Date.now();
     for (let connection = idle.pop(); connection !== undefined; connection = idle.pop()) {
-      if (now - connection.idleSince < connection.idleLimitMs && !connection.socket.destroyed) return connection;
+      connection.isIdle = false;
+      if (now < connection.idleUntil && !connection.socket.destroyed) return connection;
       connection.socket.destroy();
     }
     return undefined;
@@ -65,32 +69,29 @@ export function createPool(address: Address, options: ConnectOptions, onTrouble:
 
   function keep(connection: Connection, idleLimitMs: number): void {
     if (isClosed || idle.length >= MAX_IDLE || idleLimitMs <= 0) return void connection.socket.destroy();
-    connection.idleSince = Date.now();
-    connection.idleLimitMs = idleLimitMs;
-    connection.socket.setTimeout(idleLimitMs);
+    connection.isIdle = true;
+    connection.idleUntil = Date.now() + idleLimitMs;
     idle.push(connection);
+    sweeper ??= setInterval(sweep, SWEEP_MS).unref();
+  }
+
+  /** Closes what has been idle for too long. One look now and then: a timer for each would cost more than the rest. */
+  function sweep(): void {
+    const now = Date.now();
+    for (const connection of idle.filter(({ idleUntil }) => idleUntil <= now)) connection.socket.destroy();
   }
 
   function adopt(socket: Socket): Connection {
-    const connection: Connection = { socket, reader: createResponseReader(), idleSince: 0, idleLimitMs: IDLE_MS };
-    const leave = (): void => {
-      const place = idle.indexOf(connection);
-      if (place >= 0) idle.splice(place, 1);
-    };
+    const connection: Connection = { socket, reader: createResponseReader(), isIdle: false, idleUntil: 0 };
     socket.on("data", (chunk: Buffer) => {
-      if (idle.includes(connection)) {
-        leave();
-        socket.destroy(); // nobody asked
-      } else connection.reader.push(chunk);
-    });
-    socket.on("timeout", () => {
-      leave();
-      socket.destroy();
+      if (connection.isIdle) socket.destroy(); // nobody asked
+      else connection.reader.push(chunk);
     });
     socket.on("error", () => {}); // "close" follows
     socket.on("close", (hadError: boolean) => {
-      const wasIdle = idle.includes(connection);
-      leave();
+      const wasIdle = connection.isIdle;
+      connection.isIdle = false;
+      if (wasIdle) idle.splice(idle.indexOf(connection), 1);
       connection.reader.end();
       if (wasIdle && !isClosed && hadError) onTrouble();
     });
@@ -115,7 +116,6 @@ export function createPool(address: Address, options: ConnectOptions, onTrouble:
         current = connection;
         let isAnswered = false;
         let idleLimitMs = IDLE_MS;
-        connection.socket.setTimeout(0);
         connection.reader.expect(
           {
             head(head) {
@@ -137,8 +137,11 @@ export function createPool(address: Address, options: ConnectOptions, onTrouble:
             fault(reason) {
               connection.socket.destroy();
               if (isOver) return;
-              // A kept connection that the server closed in the same moment: it has not seen the request.
-              if (isReused && !isAnswered && reason === "the connection closed") return void open();
+              // A kept connection that the server closed, perhaps in the same moment and unseen. What may have
+              // been done already must not be done twice, so only what changes nothing is asked again.
+              if (isReused && !isAnswered && reason === "the connection closed" && request.method === "GET") {
+                return void open();
+              }
               const code = reason === "the connection closed" && !isAnswered ? "REFUSED" : "INVALID_RESPONSE";
               fail(new ConnectionError(code, "Connection lost", reason));
             },
@@ -158,7 +161,11 @@ export function createPool(address: Address, options: ConnectOptions, onTrouble:
           fail(
             error instanceof ConnectionError
               ? error
-              : new ConnectionError("REFUSED", "Connection failed", String(error)),
+              : new ConnectionError(
+                  "REFUSED",
+                  error instanceof ProxyError ? error.message : "Connection failed",
+                  String(error),
+                ),
           );
         }
       }
@@ -197,7 +204,11 @@ export function createPool(address: Address, options: ConnectOptions, onTrouble:
     },
     close() {
       isClosed = true;
-      for (const { socket } of idle.splice(0)) socket.destroy();
+      if (sweeper !== null) clearInterval(sweeper);
+      for (const connection of idle.splice(0)) {
+        connection.isIdle = false;
+        connection.socket.destroy();
+      }
     },
   };
 }

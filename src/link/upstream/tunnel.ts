@@ -1,21 +1,24 @@
 import type { Socket } from "node:net";
-import { ConnectionError } from "../../errors.ts";
+import { ConnectionError, ProxyError } from "../../errors.ts";
 import { type Address, parseAddress } from "./address.ts";
-
-type Dial = (host: string, port: number, timeoutMs: number) => Promise<Socket>;
 
 /** The proxy that the environment names for a server, or null. Servers on this machine never need one. */
 export function proxyFor(address: Address, env: NodeJS.ProcessEnv): Address | null {
   if (isLoopback(address.host) || isExcepted(address, read(env, "NO_PROXY") ?? "")) return null;
-  const named = address.isSecure ? read(env, "HTTPS_PROXY") : read(env, "HTTP_PROXY");
-  const text = named ?? read(env, "ALL_PROXY");
-  if (text === undefined) return null;
-  return parseAddress(text.includes("://") ? text : `http://${text}`);
+  const names = [address.isSecure ? "HTTPS_PROXY" : "HTTP_PROXY", "ALL_PROXY"];
+  const name = names.find((each) => read(env, each) !== undefined);
+  const text = name === undefined ? undefined : read(env, name);
+  if (name === undefined || text === undefined) return null;
+  try {
+    return parseAddress(text.includes("://") ? text : `http://${text}`);
+  } catch (cause) {
+    const remedy = `Give the variable ${name} a URL that begins with http:// or https://, or take it away`;
+    throw new ProxyError("BAD_UPSTREAM", `${name} names no proxy that can be used`, remedy, { cause });
+  }
 }
 
-/** Opens a way through a proxy, with CONNECT. */
-export async function openTunnel(proxy: Address, address: Address, timeoutMs: number, dial: Dial): Promise<Socket> {
-  const socket = await dial(proxy.host, proxy.port, timeoutMs);
+/** Opens a way through a proxy that has been reached, with CONNECT. */
+export function openTunnel(socket: Socket, proxy: Address, address: Address, timeoutMs: number): Promise<Socket> {
   const target = `${address.host.includes(":") ? `[${address.host}]` : address.host}:${address.port}`;
   const credentials = proxy.credentials === null ? "" : `Proxy-Authorization: ${proxy.credentials}\r\n`;
   socket.write(`CONNECT ${target} HTTP/1.1\r\nHost: ${target}\r\n${credentials}\r\n`);
@@ -23,7 +26,10 @@ export async function openTunnel(proxy: Address, address: Address, timeoutMs: nu
     const fail = (detail: string): void => {
       clearTimeout(timer);
       socket.destroy();
-      reject(new ConnectionError("REFUSED", "Connection refused by the proxy", detail));
+      // What a proxy has to say is not for everybody; its status is.
+      const status = /^HTTP\/1\.[01] (\d{3})/.exec(detail)?.[1];
+      const why = status === undefined ? "" : `, status ${status}`;
+      reject(new ConnectionError("REFUSED", `Connection refused by the proxy${why}`, detail));
     };
     const timer = setTimeout(() => fail("no answer in time"), timeoutMs);
     let head = "";
@@ -58,7 +64,7 @@ function read(env: NodeJS.ProcessEnv, name: string): string | undefined {
 }
 
 function isLoopback(host: string): boolean {
-  return host === "localhost" || host === "::1" || host.startsWith("127.");
+  return host === "localhost" || host === "::1" || /^127(\.\d{1,3}){3}$/.test(host);
 }
 
 /** Whether a list such as `example.com,.internal,10.0.0.1:8080,*` names a server. */
