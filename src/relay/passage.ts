@@ -114,7 +114,8 @@ export function createPassage({ session, policy, learner, witness, maxParkedByte
       if (refersTo.parked) session.calls[direction].close(refersTo);
       else if (outcome.onward !== "nothing") session.calls[direction].cancel(refersTo);
     }
-    return turn.exchange.routed ? { ...outcome, turns: [turn], rule: decision.rule } : outcome;
+    if (!turn.exchange.routed) return outcome;
+    return { onward: outcome.onward, back: outcome.back, turns: [turn], rule: decision.rule };
   }
 
   /** Lets a message wait beside the road until the tools are known. Its id is taken meanwhile. */
