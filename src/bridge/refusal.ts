@@ -9,7 +9,9 @@ export function readMessage(visit: Visit, maxBytes: number, done: (body: Buffer)
   const { head, response, request } = visit;
   if (!isJson(head.contentType)) return replyError(response, 415, UNSUPPORTED_TYPE, null);
   if (head.contentEncoding !== null) return replyError(response, 415, UNSUPPORTED_ENCODING, null);
-  readBody(request, maxBytes, (body) => (body === null ? replyError(response, 413, TOO_LARGE, null) : done(body)));
+  readBody(request, head.contentLength, maxBytes, (body) =>
+    body === null ? replyError(response, 413, TOO_LARGE, null) : done(body),
+  );
 }
 
 /** Answers a message that goes no further. By HTTP everything is answered, also what would be met with silence on a line. */
