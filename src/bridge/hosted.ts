@@ -87,7 +87,7 @@ export async function openHosted(options: HostedOptions): Promise<Hosted> {
 
   /** Sends what is no answer: on the stream of the request it is about, or else on the standing one. */
   function deliver(message: Buffer, turn: Turn | null): void {
-    if (hasOneStream) return void standing?.send(message);
+    if (hasOneStream) return standing?.send(message);
     const related = turn === null ? null : relatedTo(turn);
     const reply = related ?? latest();
     if (reply !== null) return reply.send(message);
@@ -206,7 +206,7 @@ export async function openHosted(options: HostedOptions): Promise<Hosted> {
         if (outcome instanceof Promise) void outcome.then((settled) => carryUp(visit, body, settled, headers));
         else carryUp(visit, body, outcome, headers);
       };
-      if (server?.isFull === true) server.whenReady(go);
+      if (server?.isFull) server.whenReady(go);
       else go();
     },
     listen(visit, greeting) {
