@@ -1,5 +1,5 @@
 import { setTimeout as delay } from "node:timers/promises";
-import { afterEach, expect, test } from "vitest";
+import { afterEach, expect, test, vi } from "vitest";
 import {
   becomes,
   beginEvents,
@@ -11,6 +11,8 @@ import {
   type ScriptedServer,
   startScripted,
 } from "../support/scripted-http.ts";
+
+vi.setConfig({ testTimeout: 30_000 }); // on a machine that may be busy
 
 let server: ScriptedServer;
 let client: NearClient;
