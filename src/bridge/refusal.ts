@@ -1,5 +1,5 @@
 import type { Outcome } from "../action/outcome.ts";
-import { isJson } from "../link/http/client-head.ts";
+import { admits, isJson } from "../link/http/client-head.ts";
 import type { Visit } from "../link/http/door.ts";
 import { readBody, replyEmpty, replyError, replyJson } from "../link/http/reply.ts";
 import { statusOf } from "./answers.ts";
@@ -9,6 +9,9 @@ export function readMessage(visit: Visit, maxBytes: number, done: (body: Buffer)
   const { head, response, request } = visit;
   if (!isJson(head.contentType)) return replyError(response, 415, UNSUPPORTED_TYPE, null);
   if (head.contentEncoding !== null) return replyError(response, 415, UNSUPPORTED_ENCODING, null);
+  if (!admits(head.accept, "application/json") && !admits(head.accept, "text/event-stream")) {
+    return replyError(response, 406, NOT_ACCEPTABLE, null);
+  }
   readBody(request, maxBytes, (body) => (body === null ? replyError(response, 413, TOO_LARGE, null) : done(body)));
 }
 
@@ -21,6 +24,10 @@ export function answerHere({ response }: Visit, { back, rule }: Outcome): void {
 
 const UNSUPPORTED_TYPE = { code: -32000, message: "Unsupported Media Type: Content-Type must be application/json" };
 const UNSUPPORTED_ENCODING = { code: -32000, message: "Unsupported Media Type: a body must not be encoded" };
+const NOT_ACCEPTABLE = {
+  code: -32000,
+  message: "Not Acceptable: Client must accept application/json and text/event-stream",
+};
 const TOO_LARGE = { code: -32600, message: "Invalid request: message too large" };
 const UNREADABLE = { code: -32700, message: "Parse error" };
 

@@ -18,7 +18,7 @@ export function replyJson(response: ServerResponse, status: number, body: Buffer
   discard(response.req);
   for (let index = 0; index < headers.length; index += 2) response.appendHeader(headers[index], headers[index + 1]);
   response.writeHead(status, { "Content-Type": "application/json", "Content-Length": body.length });
-  response.end(body);
+  finish(response, body);
 }
 
 /** Answers without a body. */
@@ -27,7 +27,15 @@ export function replyEmpty(response: ServerResponse, status: number, headers: re
   discard(response.req);
   for (let index = 0; index < headers.length; index += 2) response.appendHeader(headers[index], headers[index + 1]);
   response.writeHead(status, status === 204 ? {} : { "Content-Length": 0 });
-  response.end();
+  finish(response, null);
+}
+
+/** Ends a response. A connection that closes behind it must not do so while the client still speaks: it would not hear it. */
+function finish(response: ServerResponse, body: Buffer | null): void {
+  if (response.req.complete || response.shouldKeepAlive) return void response.end(body ?? undefined);
+  response.flushHeaders();
+  if (body !== null) response.write(body);
+  response.req.once("end", () => response.end());
 }
 
 /**
