@@ -7,9 +7,9 @@ import { openLog, readCommand, readEnvironment, readPatterns, readTime, value } 
 
 /** Runs the proxy until it is over. */
 export async function runProxy(parsed: Parsed): Promise<number> {
-  const command = readCommand(parsed);
   const deny = readPatterns(parsed, "deny");
   const allow = readPatterns(parsed, "allow");
+  const command = readCommand(parsed);
   const log = openLog(parsed);
   const audit = await openAuditLog(parsed, log);
   const parent = process.ppid;

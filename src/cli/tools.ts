@@ -9,11 +9,11 @@ import { version } from "./version.ts";
 /** Lists the tools of a server, and what would become of them. */
 export async function runTools(parsed: Parsed): Promise<number> {
   const report = await inspectTools({
+    deny: readPatterns(parsed, "deny"),
+    allow: readPatterns(parsed, "allow"),
     command: readCommand(parsed),
     env: readEnvironment(parsed),
     cwd: value(parsed, "cwd"),
-    deny: readPatterns(parsed, "deny"),
-    allow: readPatterns(parsed, "allow"),
     timeoutMs: readTime(parsed, "tools-timeout", 10_000),
     version: version(),
     log: openLog(parsed),
