@@ -1,6 +1,7 @@
 import { showText } from "../message/text.ts";
 import type { ToolPage } from "../session/tool-page.ts";
 import type { Turn } from "../session/turn.ts";
+import { createNameFinder } from "./mentions.ts";
 import { hasOddText } from "./odd-text.ts";
 import type { ToolFilter } from "./tool-filter.ts";
 import { type Decision, PASS } from "./verdict.ts";
@@ -76,9 +77,11 @@ function mentionsHidden(filter: ToolFilter, { message, session }: Turn): boolean
   const text = message.bytes.toString("utf8", message.start, Math.min(message.end, message.start + MAX_LOOKED_AT));
   return ERAS.some((era) => {
     const { hidden } = filter.view(session.catalogue(era));
-    return hidden.slice(0, MAX_LOOKED_FOR).some((name) => text.includes(name));
+    return findName(text, hidden.slice(0, MAX_LOOKED_FOR));
   });
 }
+
+const findName = createNameFinder(() => performance.now());
 
 // It is only a note: not worth more than a glance at a long text or a long list.
 const MAX_LOOKED_AT = 16_384;

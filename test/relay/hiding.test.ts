@@ -130,6 +130,16 @@ test("a log message is looked through in one go, however many tools are hidden",
   expect(events.at(-1)?.note).toBe("hidden-name");
 });
 
+test("names and texts made to be compared for long are not", async () => {
+  const names = Array.from({ length: 200 }, (_, index) => `denied_${"a".repeat(817 + index)}`);
+  const { server, heard } = await showing(denying("^denied_"), ...names);
+  const text = `denied_${"a".repeat(810)}b`.repeat(7) + "a".repeat(10_000);
+  const started = performance.now();
+  for (let time = 0; time < 5; time++) await server(log(text));
+  expect(performance.now() - started).toBeLessThan(500);
+  expect(heard("client")).toBe(log(text).repeat(5));
+});
+
 test("an annotation of megabytes is passed on like any other", async () => {
   const { client, server, heard } = stage(denying("^denied_tool$"));
   const list = `{"jsonrpc":"2.0","id":1,"result":{"tools":[{"name":"a","inputSchema":{"x-mcp-header":"${"a".repeat(9_000_000)}"}}]}}\n`;
