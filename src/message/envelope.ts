@@ -116,7 +116,7 @@ function readObject(bytes: Buffer, found: Scan, id: Id | undefined, breaks: "all
     else if (bytes[paramsStart] !== NULL) return "bad-params";
     if (method.subject !== null && spans[2 * SLOT[method.subject]] >= 0) {
       subject = spanOf(found, SLOT[method.subject]);
-      const wrong = checkSubject(bytes, subject);
+      const wrong = checkSubject(bytes, subject, method.subject === "uri" ? Infinity : MAX_NAME_CHARACTERS);
       if (wrong !== null) return wrong;
     }
   }
@@ -164,9 +164,17 @@ function readMethod(bytes: Buffer, start: number, end: number): Method | Fault {
   return describeMethod(name) ?? "variant-method";
 }
 
+/** Longer names of tools, prompts and tasks are refused: every open call keeps its own. Links may be longer. */
+export const MAX_NAME_CHARACTERS = 1024;
+
 /** What a request is about must be text that everyone reads alike; otherwise nobody can judge it. */
-function checkSubject(bytes: Buffer, subject: Span): Fault | null {
+function checkSubject(bytes: Buffer, subject: Span, maxCharacters: number): Fault | null {
   if (bytes[subject.start] !== QUOTE) return "bad-subject";
+  if (subject.end - subject.start - 2 > maxCharacters) {
+    // No character takes more than the six bytes of an escape.
+    if (subject.end - subject.start - 2 > 6 * maxCharacters) return "bad-subject";
+    if (readText(bytes, subject.start + 1, subject.end - 1).length > maxCharacters) return "bad-subject";
+  }
   for (let at = subject.start + 1; at < subject.end - 1; at++) {
     if (bytes[at] !== BACKSLASH) continue;
     return readText(bytes, subject.start + 1, subject.end - 1).isWellFormed() ? null : "lone-surrogate";

@@ -20,6 +20,7 @@ export function judgeTools(filter: ToolFilter, turn: Turn): Decision {
   if (call.method.name !== "tools/call") return PASS;
   if (call.subject === null) return { verdict: { do: "deny", error: NO_NAME }, rule: RULE };
   const catalogue = turn.session.catalogue(call.era);
+  if (catalogue.isTooLarge) return UNKNOWN_LIST;
   if (filter.view(catalogue).allowed.has(call.subject)) return PASS;
   // Denied and unknown alike wait for the whole list: neither the answer nor its time tells them apart.
   if (!catalogue.isComplete) return PARK;
@@ -29,7 +30,7 @@ export function judgeTools(filter: ToolFilter, turn: Turn): Decision {
   };
 }
 
-/** The answer to a call that cannot be judged because the list cannot be had. */
+/** The answer to a call that cannot be judged because the list cannot be had, and to a page of such a list. */
 export const UNKNOWN_LIST: Decision = {
   verdict: { do: "deny", error: { code: -32603, message: "Internal proxy error" } },
   rule: "tools:no-list",
@@ -46,6 +47,8 @@ function judgeList(filter: ToolFilter, turn: Turn, page: ToolPage | "unreadable"
       rule: "tools:unreadable-list",
     };
   }
+  // What could not be called is not shown.
+  if (turn.answers !== undefined && turn.session.catalogue(turn.answers.era).isTooLarge) return UNKNOWN_LIST;
   const hidden = new Set<number>();
   const named = page.tools.flatMap(({ name }, index) => {
     if (name === null) hidden.add(index); // an entry that is no tool

@@ -15,7 +15,7 @@ import { describeMethod } from "../message/methods.ts";
 import { createNameReader } from "../message/names.ts";
 import { isText } from "../message/text.ts";
 import { type Call, type CallTable, createCallTable } from "./calls.ts";
-import { type Catalogue, createCatalogue } from "./catalogue.ts";
+import { type Catalogue, createCatalogue, MAX_CURSOR_CHARACTERS } from "./catalogue.ts";
 import { type Era, eraOf } from "./era.ts";
 import type { Exchange } from "./exchange.ts";
 import { readToolPage } from "./tool-page.ts";
@@ -163,7 +163,7 @@ export function createSession(options: SessionOptions): Session {
     return {
       id: callId,
       method,
-      subject: subject === null ? null : names.read(bytes, subject),
+      subject: subject === null ? null : cut(names.read(bytes, subject)),
       cursor: isList && params !== null ? readCursor(bytes, params) : null,
       era,
       since: now(),
@@ -251,11 +251,21 @@ function isBatch({ bytes, start, end }: Message): boolean {
   return length > 0 && length <= MAX_BATCH;
 }
 
-/** Null where there is none, undefined where it is no text. */
+/** Null where there is none, undefined where it is no text, or more than is kept. */
 function readCursor(bytes: Buffer, params: Span): string | null | undefined {
   const cursor = findMember(bytes, params, "cursor");
   if (cursor === null || isText(bytes, cursor.start, cursor.end, "null")) return null;
-  return readString(bytes, cursor) ?? undefined;
+  const text = readString(bytes, cursor);
+  return text === null || text.length > MAX_CURSOR_CHARACTERS ? undefined : text;
+}
+
+/** So much is kept of what an open call is about. Links may be long: those of data hold all of it. */
+const MAX_SUBJECT_CHARACTERS = 4096;
+
+/** The beginning of a long text, and not the text behind it: a slice would keep that alive. */
+function cut(text: string): string {
+  if (text.length <= MAX_SUBJECT_CHARACTERS) return text;
+  return Buffer.from(text.slice(0, MAX_SUBJECT_CHARACTERS), "utf16le").toString("utf16le");
 }
 
 function isNotFound(bytes: Buffer, error: Span): boolean {
