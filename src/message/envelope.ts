@@ -106,7 +106,7 @@ function readObject(bytes: Buffer, found: Scan, id: Id | undefined, breaks: "all
   }
   if (isResult || isError) return "ambiguous";
   if (hasId && id === undefined) return "bad-id";
-  const method = readMethod(bytes, methodStart, spans[2 * SLOT.method + 1]);
+  const method = readMethod(bytes, methodStart, spans[2 * SLOT.method + 1], hasId);
   if (typeof method === "string") return method;
   const paramsStart = spans[2 * SLOT.params];
   let params: Span | null = null;
@@ -154,14 +154,14 @@ function isVersion(bytes: Buffer, start: number, end: number): boolean {
   return readText(bytes, start + 1, end - 1) === "2.0";
 }
 
-function readMethod(bytes: Buffer, start: number, end: number): Method | Fault {
+function readMethod(bytes: Buffer, start: number, end: number, hasId: boolean): Method | Fault {
   if (bytes[start] !== QUOTE) return "bad-method";
   const known = findMethod(bytes, start + 1, end - 1);
   if (known !== undefined) return known;
   if (end - start > MAX_METHOD_BYTES) return "variant-method";
   const name = readText(bytes, start + 1, end - 1);
   if (!name.isWellFormed()) return "lone-surrogate";
-  return describeMethod(name) ?? "variant-method";
+  return describeMethod(name, hasId) ?? "variant-method";
 }
 
 /** Longer names of tools, prompts and tasks are refused: every open call keeps its own. Links may be longer. */

@@ -47,6 +47,7 @@ const TROUBLES: Record<Trouble, Decision> = {
   "too-many-calls": deny("too-many-calls", -32000, "Too many requests are waiting for an answer"),
   "wrong-direction": deny("wrong-direction", -32601, "Method not found"),
   "request-without-id": { verdict: { do: "drop" }, rule: "session:request-without-id" },
+  "notification-with-id": deny("notification-with-id", -32600, "Invalid request: a notification has no id"),
   "stray-answer": { verdict: { do: "drop" }, rule: "session:stray-answer" },
   "respelled-id": deny("respelled-id", -32000, "Invalid response"),
   "unreadable-answer": deny("unreadable-answer", -32000, "Invalid response"),

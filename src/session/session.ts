@@ -137,6 +137,7 @@ export function createSession(options: SessionOptions): Session {
       turn.trouble = "duplicate-id";
       turn.isIdTaken = true;
     } else if (!maySend(envelope.method.sender, direction)) turn.trouble = "wrong-direction";
+    else if (envelope.method.form === "notification") turn.trouble = "notification-with-id";
     else if (table.size >= maxOpenCalls) turn.trouble = "too-many-calls";
     else turn.opens = openCall(turn.message, envelope);
   }

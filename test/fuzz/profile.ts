@@ -120,7 +120,7 @@ const KNOWN_FOLDED = new Set([...KNOWN].map(foldNaively));
 export function mayBeSent(method: string, direction: "up" | "down", kind: Asking["kind"]): boolean {
   if (!KNOWN.has(method)) return true;
   const isRequest = REQUESTS["up"].includes(method) || REQUESTS["down"].includes(method);
-  if (kind === "notification" && isRequest) return false;
+  if ((kind === "request") !== isRequest) return false;
   return (isRequest ? REQUESTS : NOTIFICATIONS)[direction].includes(method);
 }
 
