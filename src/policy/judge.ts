@@ -31,8 +31,8 @@ const REMARKS: Record<Remark, Decision> = {
 /** The answer to a question of our own: it reaches nobody else. */
 const CLAIMED: Decision = { verdict: { do: "drop" }, rule: null };
 
-/** The cancellation of a call that the server has not seen. */
-const WITHDRAWN: Decision = { verdict: { do: "drop" }, rule: "session:withdrawn" };
+/** The cancellation of a call that the server has not seen, and the call itself. */
+export const WITHDRAWN: Decision = { verdict: { do: "drop" }, rule: "session:withdrawn" };
 
 /** What cannot be read does not pass. It is answered where it asks; what is not even JSON asks nothing. */
 function judgeOpaque({ fault, like }: OpaqueEnvelope): Decision {

@@ -12,7 +12,8 @@ export function judgeTools(filter: ToolFilter, turn: Turn): Decision {
   const call = turn.opens;
   if (call === undefined) return mentionsHidden(filter, turn) ? LEAK : PASS;
   if (call.method.name === "tools/list") {
-    if (call.cursor !== null) return PASS;
+    // In a batch a hundred copies of the list would be in memory at once: there the server answers.
+    if (call.cursor !== null || turn.exchange.isMember === true) return PASS;
     const catalogue = turn.session.catalogue(call.era);
     const result = catalogue.isFresh ? filter.view(catalogue).result : null;
     return result === null ? PASS : { verdict: { do: "reply", result }, rule: RULE };

@@ -2,6 +2,8 @@
 export interface Exchange {
   /** Whether line breaks may stand between the tokens of a message. On a line they may not. */
   readonly breaks: "allow" | "refuse";
+  /** Whether it is one of several in a batch. */
+  readonly isMember?: boolean;
 }
 
 /** Messages one to a line. */

@@ -9,7 +9,7 @@ import type {
   Span,
 } from "../message/envelope.ts";
 import { guessKey, isSameId, readId, type Id } from "../message/id.ts";
-import { findMember, listElements, readString } from "../message/members.ts";
+import { eachElement, findMember, readString } from "../message/members.ts";
 import { type Direction, type Message, opposite } from "../message/message.ts";
 import { describeMethod } from "../message/methods.ts";
 import { createNameReader } from "../message/names.ts";
@@ -100,7 +100,7 @@ export function createSession(options: SessionOptions): Session {
           break;
         case "batch":
           // Streamable HTTP 2025-03-26 brought batches, 2025-06-18 took them away again.
-          if (revision !== "2025-03-26" || !isBatch(message)) turn.trouble = "batch";
+          if (exchange.isMember === true || revision !== "2025-03-26" || !isBatch(message)) turn.trouble = "batch";
           break;
         case "opaque":
           turn.answers = meant(message, envelope);
@@ -248,7 +248,8 @@ const LEARNT_FROM = new Set(["initialize", "server/discover", "tools/list"]);
 const MAX_BATCH = 100;
 
 function isBatch({ bytes, start, end }: Message): boolean {
-  const { length } = listElements(bytes, { start: bytes.indexOf("[", start), end });
+  let length = 0;
+  eachElement(bytes, { start: bytes.indexOf("[", start), end }, () => ++length <= MAX_BATCH);
   return length > 0 && length <= MAX_BATCH;
 }
 

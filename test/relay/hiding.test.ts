@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { parsePattern } from "../../src/policy/patterns.ts";
 import { createToolFilter } from "../../src/policy/tool-filter.ts";
+import { cpuTime } from "../support/cpu.ts";
 import { denying, stage } from "../support/play.ts";
 
 const LIST = '{"jsonrpc":"2.0","id":1,"method":"tools/list"}\n';
@@ -134,9 +135,10 @@ test("names and texts made to be compared for long are not", async () => {
   const names = Array.from({ length: 200 }, (_, index) => `denied_${"a".repeat(817 + index)}`);
   const { server, heard } = await showing(denying("^denied_"), ...names);
   const text = `denied_${"a".repeat(810)}b`.repeat(7) + "a".repeat(10_000);
-  const started = performance.now();
-  for (let time = 0; time < 5; time++) await server(log(text));
-  expect(performance.now() - started).toBeLessThan(500);
+  const look = async (): Promise<void> => {
+    for (let time = 0; time < 5; time++) await server(log(text));
+  };
+  expect(await cpuTime(look)).toBeLessThan(1000);
   expect(heard("client")).toBe(log(text).repeat(5));
 });
 

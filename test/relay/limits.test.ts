@@ -7,6 +7,12 @@ const failure = (id: number | string | null, code: number, message: string): str
   `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"error":{"code":${code},"message":"${message}"}}\n`;
 const TOO_LARGE = "Invalid request: message too large";
 
+const about = (method: string, member: string, text: string): string =>
+  `{"jsonrpc":"2.0","id":1,"method":"${method}","params":{"${member}":"${text}"}}\n`;
+
+const list = (id: number, cursor: string): string =>
+  `{"jsonrpc":"2.0","id":${id},"method":"tools/list","params":{"cursor":"${cursor}"}}\n`;
+
 describe("open calls", () => {
   test("a thousand may wait, and the next is refused until one is answered", async () => {
     const { client, server, heard } = stage(OPEN);
@@ -45,9 +51,6 @@ describe("open calls", () => {
 });
 
 describe("what an open call keeps", () => {
-  const about = (method: string, member: string, text: string): string =>
-    `{"jsonrpc":"2.0","id":1,"method":"${method}","params":{"${member}":"${text}"}}\n`;
-
   test.each([
     ["tools/call", "name"],
     ["prompts/get", "name"],
@@ -74,8 +77,6 @@ describe("what an open call keeps", () => {
 
   test("a cursor of more than 4,096 characters is not followed", async () => {
     const relay = stage(denying("^x$"));
-    const list = (id: number, cursor: string): string =>
-      `{"jsonrpc":"2.0","id":${id},"method":"tools/list","params":{"cursor":"${cursor}"}}\n`;
     await relay.client(list(1, "c".repeat(4096)), list(2, "c".repeat(4097)));
     expect(relay.heard("server")).toBe(list(1, "c".repeat(4096)) + list(2, "c".repeat(4097)));
     expect(relay.session.calls.up.find(1)?.cursor).toHaveLength(4096);

@@ -31,6 +31,13 @@ const names = ({ tools }: CatalogueKeeper): string[] => tools.map(({ name }) => 
 const frame = ({ frame: around }: CatalogueKeeper): string =>
   `${around?.before.toString()}…${around?.after.toString()}`;
 
+const many = (count: number): string => Array.from({ length: count }, (_, index) => tool(`t${index}`)).join(",");
+
+const page = (bytes: number, rest: string): string => {
+  const text = `{"tools":[${tool("a")}],"more":"@"${rest}}`;
+  return text.replace("@", "x".repeat(bytes - text.length + 1));
+};
+
 test("a list of one page is whole when the page is learnt", () => {
   const catalogue = createCatalogue();
   expect(catalogue.isComplete).toBe(false);
@@ -104,7 +111,6 @@ test("an entry that is no tool is not among the tools", () => {
 });
 
 describe("a list that is too large cannot be had, and nothing of it is kept", () => {
-  const many = (count: number): string => Array.from({ length: count }, (_, index) => tool(`t${index}`)).join(",");
   const HAD = { isComplete: true, isTooLarge: false };
   const NOT_HAD = { isComplete: false, isTooLarge: true, tools: [], frame: null, next: undefined };
 
@@ -120,10 +126,6 @@ describe("a list that is too large cannot be had, and nothing of it is kept", ()
   });
 
   test("with more than 16 MB, on all pages together, what stands around the tools included", () => {
-    const page = (bytes: number, rest: string): string => {
-      const text = `{"tools":[${tool("a")}],"more":"@"${rest}}`;
-      return text.replace("@", "x".repeat(bytes - text.length + 1));
-    };
     const catalogue = createCatalogue();
     learn(catalogue, page(MAX_CATALOGUE_BYTES, ""), null);
     expect(catalogue).toMatchObject(HAD);
