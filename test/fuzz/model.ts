@@ -113,7 +113,9 @@ export function createModel({ denied, tools, revision }: World, from?: State): M
       return { do: "refuse", why: "from the cache" };
     if (method !== "tools/call") return PASS;
     if (subject === null) return { do: "refuse", why: "no name" };
-    if (list.tools.includes(subject) && !isHidden(subject)) return PASS;
+    const isCertain =
+      list.next === null || (foldNaively(subject) === subject && !new RegExp(denied, "i").test(subject));
+    if (list.tools.includes(subject) && !isHidden(subject) && isCertain) return PASS;
     if (list.next !== null) return { do: "wait", allowed: tools.includes(subject) && !isHidden(subject) };
     return { do: "refuse", why: "tool" };
   }
