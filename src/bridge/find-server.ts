@@ -4,7 +4,7 @@ import { headerOf } from "../link/upstream/head.ts";
 import type { Pool } from "../link/upstream/pool.ts";
 import { type CatalogueKeeper, createCatalogue } from "../session/catalogue.ts";
 import type { Era } from "../session/era.ts";
-import type { ResponseHead } from "../wire/http-response.ts";
+import type { ResponseHead } from "../wire/http-head.ts";
 import { createOwnClient, type Greeting, type OwnClient } from "./own-client.ts";
 import { BODIES, type ServerEnd, type ServerListener } from "./server-end.ts";
 import { openSseEnd } from "./sse-end.ts";

@@ -1,6 +1,6 @@
 import type { Visit } from "../link/http/door.ts";
 import { headerOf } from "../link/upstream/head.ts";
-import type { ResponseHead } from "../wire/http-response.ts";
+import type { ResponseHead } from "../wire/http-head.ts";
 import type { Say, Seat } from "./seats.ts";
 
 /** A client in one conversation. */

@@ -3,7 +3,7 @@ import { replyError } from "../link/http/reply.ts";
 import type { Address } from "../link/upstream/address.ts";
 import { headersBack, kindOf } from "../link/upstream/head.ts";
 import type { Pool } from "../link/upstream/pool.ts";
-import type { ResponseHead } from "../wire/http-response.ts";
+import type { ResponseHead } from "../wire/http-head.ts";
 import { CLOSED } from "./answers.ts";
 
 /** Lets clients log in to a server through us: what says where to do that names us instead of the server. */

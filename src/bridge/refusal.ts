@@ -12,7 +12,9 @@ export function readMessage(visit: Visit, maxBytes: number, done: (body: Buffer)
   if (!admits(head.accept, "application/json") && !admits(head.accept, "text/event-stream")) {
     return replyError(response, 406, NOT_ACCEPTABLE, null);
   }
-  readBody(request, maxBytes, (body) => (body === null ? replyError(response, 413, TOO_LARGE, null) : done(body)));
+  readBody(request, head.contentLength, maxBytes, (body) =>
+    body === null ? replyError(response, 413, TOO_LARGE, null) : done(body),
+  );
 }
 
 /** Answers a message that goes no further. By HTTP everything is answered, also what would be met with silence on a line. */

@@ -2,7 +2,7 @@ import { kindOf } from "../link/upstream/head.ts";
 import { composeErrorText } from "../message/compose.ts";
 import { type Message, openMessage, type Payload, whole } from "../message/message.ts";
 import { createEventFramer } from "../wire/events.ts";
-import type { ResponseHead } from "../wire/http-response.ts";
+import type { ResponseHead } from "../wire/http-head.ts";
 import { INVALID, refusedWith } from "./answers.ts";
 import { createBodyCollector } from "./body-back.ts";
 import type { ServerListener } from "./server-end.ts";

@@ -13,6 +13,8 @@ import type { Seat } from "./seats.ts";
 /** An event stream of a server on its way to a client, every message in it judged. */
 export interface StreamBack {
   push(chunk: Buffer): void;
+  /** Sends bytes of ours. */
+  write(bytes: Buffer): void;
   /** The server's stream is over. Whoever waits on it is told, unless the stream can be taken up again. */
   end(): void;
   readonly isFull: boolean;
@@ -29,6 +31,8 @@ export interface StreamBackOptions {
   readonly maxMessageBytes: number;
   /** Takes an answer of ours for the server. */
   readonly answerServer: (answer: Buffer) => void;
+  /** What becomes of an event that says where messages go; null where it is dropped. Without it, it is no such event. */
+  readonly endpoint?: (frame: EventFrame) => Buffer | null;
 }
 
 /** What an event has beside its data. */
@@ -56,6 +60,11 @@ export function createStreamBack(options: StreamBackOptions): StreamBack {
     event(frame) {
       if (frame.id !== null) isResumable = true;
       if (frame.data === null) return outlet.forward(frame.bytes, frame.start, frame.end);
+      if (frame.name === "endpoint" && options.endpoint !== undefined) {
+        const said = options.endpoint(frame);
+        if (said !== null) outlet.write(said);
+        return;
+      }
       const { bytes, start, end } = frame.data;
       if (end - start > maxMessageBytes) return lose(bytes.subarray(start, end), true);
       const outcome = passage.pass(frame.data, "down", exchange);
@@ -86,6 +95,7 @@ export function createStreamBack(options: StreamBackOptions): StreamBack {
       framer.push(chunk);
       outlet.flush();
     },
+    write: (bytes) => outlet.write(bytes),
     end() {
       framer.end();
       for (const call of calls) {

@@ -5,7 +5,7 @@ import { composeError } from "../message/compose.ts";
 import { findMember, readString } from "../message/members.ts";
 import { type Message, openMessage, type Payload, whole } from "../message/message.ts";
 import type { Exchange } from "../session/exchange.ts";
-import type { ResponseHead } from "../wire/http-response.ts";
+import type { ResponseHead } from "../wire/http-head.ts";
 import { CLOSED } from "./answers.ts";
 import { mirrorHeaders, type SchemaReader } from "./mirror.ts";
 import { readResponse, type Reading } from "./response-messages.ts";

@@ -8,7 +8,7 @@ import type { Pool, UpstreamCall } from "../link/upstream/pool.ts";
 import { whole } from "../message/message.ts";
 import type { Call } from "../session/calls.ts";
 import type { Exchange } from "../session/exchange.ts";
-import type { ResponseHead } from "../wire/http-response.ts";
+import type { ResponseHead } from "../wire/http-head.ts";
 import { CLOSED } from "./answers.ts";
 import { createBodyCollector, isRedirect, judgeBody } from "./body-back.ts";
 import type { Guest, GuestBook } from "./guest-book.ts";
@@ -147,7 +147,9 @@ export function createThrough(options: ThroughOptions): Through {
       const merged = also === null ? judged.body : merge(judged.body, also);
       if (response.headersSent || response.destroyed) return;
       response.writeHead(judged.status, headersFor(judged.origin, back, merged.length));
-      response.end(merged);
+      // As text, a small body leaves with its head in one write; as bytes, it would be two pieces.
+      if (merged.length <= MAX_TEXT_BYTES) response.end(merged.toString("latin1"), "latin1");
+      else response.end(merged);
     }
 
     response.on("close", () => {
@@ -179,6 +181,8 @@ export function createThrough(options: ThroughOptions): Through {
     },
   };
 }
+
+const MAX_TEXT_BYTES = 16_384;
 
 function giveHead(response: ServerResponse, status: number, headers: string[]): void {
   if (response.headersSent || response.destroyed) return;

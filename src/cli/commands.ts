@@ -142,12 +142,13 @@ export const COMMANDS: readonly Command[] = [
   },
   {
     name: "tools",
-    usage: ["fairlead tools [options] -- <command> [args…]"],
+    usage: ["fairlead tools [options] -- <command> [args…]", "fairlead tools [options] --upstream <url>"],
     summary: "list a server's tools: which stay, which would be hidden, what each costs a model's context",
     takes: "server",
     options: [
       ...FILTER,
       ...CHILD,
+      ...REMOTE,
       {
         name: "format",
         value: "<format>",

@@ -1,23 +1,24 @@
 import { readFileSync } from "node:fs";
 import { ProxyError } from "../errors.ts";
-import { createGate, readTokenFile, type ListenOptions } from "../proxy/gateway.ts";
+import { readTokenFile } from "../proxy/gateway.ts";
+import type { ListenSettings } from "../proxy/proxy.ts";
 import type { Parsed } from "./options.ts";
 import { value } from "./settings.ts";
 import { showWord, usage } from "./usage.ts";
 
-/** Where clients are to come in, as the options say; null for our own stdin and stdout. */
-export function readListen(parsed: Parsed): ListenOptions | null {
+/** Where clients are to come in, as the options say; undefined for our own stdin and stdout. */
+export function readListen(parsed: Parsed): ListenSettings | undefined {
   const text = value(parsed, "listen");
-  if (text === undefined) return null;
+  if (text === undefined) return undefined;
   const { host, port } = readPlace(text, "listen");
   return {
     host,
     port,
-    tls: readTls(parsed),
+    ...readTls(parsed),
     hosts: parsed.values.get("allow-host") ?? [],
     origins: parsed.values.get("allow-origin") ?? [],
-    ...readGate(parsed),
-    isInsecure: parsed.values.has("insecure-bind"),
+    ...readAuth(parsed),
+    insecureBind: parsed.values.has("insecure-bind"),
   };
 }
 
@@ -31,14 +32,14 @@ function readPlace(text: string, name: string): { host: string; port: number } {
   return { host: (match[1] ?? "127.0.0.1").replace(/^\[|\]$/g, ""), port };
 }
 
-function readTls(parsed: Parsed): ListenOptions["tls"] {
+function readTls(parsed: Parsed): Pick<ListenSettings, "tls"> {
   const cert = value(parsed, "tls-cert");
   const key = value(parsed, "tls-key");
-  if (cert === undefined && key === undefined) return null;
+  if (cert === undefined && key === undefined) return {};
   if (cert === undefined || key === undefined) {
     throw usage("A certificate needs its key, and a key its certificate", "Give both --tls-cert and --tls-key");
   }
-  return { cert: readPem(cert, "tls-cert"), key: readPem(key, "tls-key") };
+  return { tls: { cert: readPem(cert, "tls-cert"), key: readPem(key, "tls-key") } };
 }
 
 function readPem(file: string, name: string): string {
@@ -50,14 +51,14 @@ function readPem(file: string, name: string): string {
   }
 }
 
-function readGate(parsed: Parsed): Pick<ListenOptions, "gate" | "issuers"> {
+function readAuth(parsed: Parsed): Pick<ListenSettings, "auth"> {
   const file = value(parsed, "auth-tokens");
   const jwks = value(parsed, "auth-jwks");
   if (file !== undefined && jwks !== undefined) {
     throw usage("Tokens come from a file or from an issuer, not from both", "Give --auth-tokens or --auth-jwks");
   }
-  if (file !== undefined) return { gate: createGate({ tokens: readTokenFile(file) }), issuers: [] };
-  if (jwks === undefined) return { gate: null, issuers: [] };
+  if (file !== undefined) return { auth: { tokens: readTokenFile(file) } };
+  if (jwks === undefined) return {};
   const issuer = value(parsed, "auth-issuer");
   const audience = value(parsed, "auth-audience");
   if (issuer === undefined || audience === undefined) {
@@ -66,43 +67,5 @@ function readGate(parsed: Parsed): Pick<ListenOptions, "gate" | "issuers"> {
       "Give --auth-issuer and --auth-audience with --auth-jwks",
     );
   }
-  return { gate: createGate({ jwks, issuer, audience }), issuers: [issuer] };
+  return { auth: { jwks, issuer, audience } };
 }
-
-/** The lines of --header, with variables filled in. */
-export function readHeaders(parsed: Parsed, env: NodeJS.ProcessEnv): string {
-  return (parsed.values.get("header") ?? []).map((text) => readHeader(text, env)).join("");
-}
-
-function readHeader(text: string, env: NodeJS.ProcessEnv): string {
-  const colon = text.indexOf(":");
-  const name = text.slice(0, Math.max(colon, 0)).trim();
-  if (!/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(name)) {
-    // What was meant as a secret may be in it: only the name is repeated.
-    throw usage(`Not a header: --header ${showWord(name)}`, "Write --header 'Name: value'");
-  }
-  if (OURS.has(name.toLowerCase())) throw usage(`Header ${name} is not for you to set`, "Leave it out");
-  const value = text.slice(colon + 1).trim();
-  const filled = value.replaceAll(/\$(?:\{(\w+)\}|(\w+))/g, (_, braced?: string, bare?: string) => {
-    const variable = braced ?? bare ?? "";
-    const found = env[variable];
-    if (found === undefined)
-      throw usage(`Variable ${variable} is not set`, `Set it, or take it out of --header ${name}`);
-    return found;
-  });
-  if (!/^[\t\x20-\x7e\x80-\xff]*$/.test(filled)) {
-    throw usage(`The value of header ${name} cannot be sent`, "Take out line breaks and other control characters");
-  }
-  return `${name}: ${filled}\r\n`;
-}
-
-/** What the transport says itself. */
-const OURS = new Set([
-  "host",
-  "connection",
-  "content-length",
-  "content-type",
-  "transfer-encoding",
-  "accept-encoding",
-  "mcp-session-id",
-]);

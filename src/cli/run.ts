@@ -7,16 +7,17 @@ import { openLog, readCommand, readEnvironment, readPatterns, readTime, value } 
 
 /** Runs the proxy until it is over. */
 export async function runProxy(parsed: Parsed): Promise<number> {
-  const isRemote = parsed.values.has("upstream");
-  if (isRemote || parsed.values.has("listen")) return (await import("./run-http.ts")).runHttp(parsed);
-  const command = readCommand(parsed);
   const deny = readPatterns(parsed, "deny");
   const allow = readPatterns(parsed, "allow");
+  const speaksHttp = parsed.values.has("upstream") || parsed.values.has("listen");
+  const server = speaksHttp
+    ? (await import("./http-options.ts")).readHttpOptions(parsed)
+    : { command: readCommand(parsed), timeouts: { toolList: readTime(parsed, "tools-timeout", 10_000) } };
   const log = openLog(parsed);
   const audit = await openAuditLog(parsed, log);
   const parent = process.ppid;
   const proxy = await createProxy({
-    command,
+    ...server,
     client: {
       // Made when they are first looked at, which is after the server was started.
       get input() {
@@ -31,13 +32,13 @@ export async function runProxy(parsed: Parsed): Promise<number> {
     allow,
     env: readEnvironment(parsed),
     cwd: value(parsed, "cwd"),
-    timeouts: { toolList: readTime(parsed, "tools-timeout", 10_000) },
     log,
     audit: audit === null ? null : (event) => audit.write(event),
     auditAll: value(parsed, "audit-level") === "all",
   });
   guard(proxy, log);
-  if (process.stdin.isTTY) log.info("waiting for MCP messages on stdin; this is meant to be started by a client");
+  if (proxy.url === null && process.stdin.isTTY)
+    log.info("waiting for MCP messages on stdin; this is meant to be started by a client");
   const { code, lost, child } = await proxy.ended;
   await audit?.flush();
   if (lost && child !== null)
@@ -47,7 +48,7 @@ export async function runProxy(parsed: Parsed): Promise<number> {
 }
 
 /** The audit log, if one is asked for. It is closed when we end, however we do. */
-export async function openAuditLog(parsed: Parsed, log: Log): Promise<AuditLog | null> {
+async function openAuditLog(parsed: Parsed, log: Log): Promise<AuditLog | null> {
   const file = value(parsed, "audit");
   if (file === undefined) return null;
   const { openAudit } = await import("../record/audit-log.ts");
@@ -57,7 +58,7 @@ export async function openAuditLog(parsed: Parsed, log: Log): Promise<AuditLog |
 }
 
 /** Whatever happens to us, nothing of the server stays behind. */
-export function guard(proxy: Proxy, log: Log): void {
+function guard(proxy: Proxy, log: Log): void {
   for (const signal of ["SIGTERM", "SIGINT", "SIGHUP"] as const) process.on(signal, () => proxy.stop());
   const crash = (error: unknown): void => {
     log.error(`internal error: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`);

@@ -1,5 +1,5 @@
 import { NOT_ALLOWED } from "../policy/tool-filter.ts";
-import { type InspectReport, inspectTools, type ToolReport } from "../proxy/inspect.ts";
+import { type InspectOptions, type InspectReport, inspectTools, type ToolReport } from "../proxy/inspect.ts";
 import type { Parsed } from "./options.ts";
 import { complain, print } from "./output.ts";
 import { openLog, readCommand, readEnvironment, readPatterns, readTime, value } from "./settings.ts";
@@ -8,12 +8,16 @@ import { version } from "./version.ts";
 
 /** Lists the tools of a server, and what would become of them. */
 export async function runTools(parsed: Parsed): Promise<number> {
+  const deny = readPatterns(parsed, "deny");
+  const allow = readPatterns(parsed, "allow");
+  const upstream = value(parsed, "upstream");
+  const server = upstream === undefined ? { command: readCommand(parsed) } : await readRemote(parsed, upstream);
   const report = await inspectTools({
-    command: readCommand(parsed),
+    deny,
+    allow,
+    ...server,
     env: readEnvironment(parsed),
     cwd: value(parsed, "cwd"),
-    deny: readPatterns(parsed, "deny"),
-    allow: readPatterns(parsed, "allow"),
     timeoutMs: readTime(parsed, "tools-timeout", 10_000),
     version: version(),
     log: openLog(parsed),
@@ -21,6 +25,16 @@ export async function runTools(parsed: Parsed): Promise<number> {
   await print(FORMATS[(value(parsed, "format") ?? "table") as keyof typeof FORMATS](report));
   for (const pattern of report.unmatched) await complain(`Warning: pattern "${pattern}" matches no tool\n`);
   return 0;
+}
+
+/** A server at a URL. What reads it is loaded when there is one. */
+async function readRemote(
+  parsed: Parsed,
+  upstream: string,
+): Promise<Pick<InspectOptions, "upstream" | "headers" | "ca">> {
+  const { readHeaders } = await import("./header-settings.ts");
+  const ca = value(parsed, "ca");
+  return { upstream, headers: readHeaders(parsed, process.env), ...(ca === undefined ? {} : { ca }) };
 }
 
 const FORMATS = { table: composeReport, names: composeNames, json: composeJson };

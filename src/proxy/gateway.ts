@@ -1,7 +1,7 @@
 import type { Visit } from "../link/http/door.ts";
 import { type Door, openDoor } from "../link/http/door.ts";
 import type { Gate } from "../link/http/gate.ts";
-export { createGate, readTokenFile } from "../link/http/gate.ts";
+export { readTokenFile } from "../link/http/gate.ts";
 import { expectGuests, isLoopback } from "../link/http/guests.ts";
 import { replyError, replyJson } from "../link/http/reply.ts";
 import { ProxyError } from "../errors.ts";

@@ -1,40 +1,22 @@
+import { createGate } from "../link/http/gate.ts";
 import type { Door, Visit } from "../link/http/door.ts";
-import type { AuditEvent } from "../record/event.ts";
 import type { Log } from "../record/log.ts";
-import type { Pattern } from "../policy/patterns.ts";
-import type { ClientSide, ConversationEnd } from "./conversation.ts";
+import type { ConversationEnd } from "./conversation.ts";
 import { type ListenOptions, openGateway } from "./gateway.ts";
 import { createHub, type Hub } from "./hub.ts";
-import type { Limits, Timeouts } from "./limits.ts";
-import type { Proxy } from "./proxy.ts";
+import { DEFAULT_LIMITS, DEFAULT_TIMEOUTS, type Limits, type Timeouts } from "./limits.ts";
+import { composeHeaders, readLog, readPatterns } from "./options.ts";
+import type { ListenSettings, Proxy, ProxyOptions } from "./proxy.ts";
 import { findRemote, joinRemote, type RemoteOptions } from "./remote.ts";
 import { createChildService } from "./serve-child.ts";
 import { createRemoteService } from "./serve-remote.ts";
 
-/** What a proxy is made of that speaks HTTP on one side or both. */
-export interface HttpProxyOptions {
-  readonly server: RemoteTarget | ChildTarget;
-  /** Where clients come in; null for our own stdin and stdout. */
-  readonly listen: ListenOptions | null;
-  readonly client: ClientSide;
-  readonly deny: readonly Pattern[];
-  readonly allow: readonly Pattern[];
+/** What both kinds of server side need. */
+interface Parts {
+  readonly hub: Hub;
   readonly log: Log;
-  readonly audit: ((event: AuditEvent) => void) | null;
-  readonly auditAll: boolean;
   readonly limits: Limits;
   readonly timeouts: Timeouts;
-  readonly version: string;
-}
-
-/** A server at a URL. */
-export interface RemoteTarget {
-  readonly upstream: string;
-  readonly headers: string;
-  readonly ca: string | null;
-  readonly loginDirectory: string | null;
-  /** What happens when it is gone. */
-  readonly onLoss: "exit" | "keep";
 }
 
 /** A server that is started for each client. */
@@ -55,6 +37,7 @@ export interface Service {
 
 /** What a client side looks like from here. */
 interface Running {
+  readonly url: string | null;
   readonly ended: Promise<ConversationEnd>;
   /** The server is gone for good. */
   lose(): void;
@@ -62,37 +45,56 @@ interface Running {
   abandon(): void;
 }
 
-/** Starts a proxy. Resolves when it works; rejects with a ProxyError. */
-export async function createHttpProxy(options: HttpProxyOptions): Promise<Proxy> {
-  const { server, listen, log, limits, timeouts, version } = options;
-  const hub = createHub(options);
+/** Starts a proxy that speaks HTTP on one side or both. Resolves when it works; rejects with a ProxyError. */
+export async function createHttpProxy(options: ProxyOptions): Promise<Proxy> {
+  const log = readLog(options);
+  const limits = { ...DEFAULT_LIMITS, ...options.limits };
+  const timeouts = { ...DEFAULT_TIMEOUTS, ...options.timeouts };
+  const deny = readPatterns(options, "deny");
+  const allow = readPatterns(options, "allow");
+  const { audit = null, auditAll = false } = options;
+  const parts = { hub: createHub({ deny, allow, log, audit, auditAll, limits, timeouts }), log, limits, timeouts };
+  const running =
+    options.upstream === undefined ? await startChildren(options, parts) : await startRemote(options, parts);
+  return finish(running, parts);
+}
+
+async function startChildren({ command = [], env = {}, cwd, listen }: ProxyOptions, parts: Parts): Promise<Running> {
+  if (listen === undefined) throw new Error("a child on stdin and stdout needs no HTTP");
+  const service = await createChildService({ server: { command, env, cwd }, ...parts });
+  return openAndServe(readListen(listen), service, new Set(), parts);
+}
+
+async function startRemote(options: ProxyOptions, parts: Parts): Promise<Running> {
+  const { log, limits, timeouts, hub } = parts;
+  const { upstream = "", onLoss = "exit", loginDirectory = null, version = "unknown", ca = null } = options;
+  const listen = options.listen === undefined ? null : readListen(options.listen);
+  const headers = composeHeaders(options.headers ?? {});
   let running: Running | null = null;
   let isLost = false;
-  if ("command" in server) {
-    if (listen === null) throw new Error("a child on stdin and stdout needs no HTTP");
-    const service = await createChildService({ server, hub, limits, timeouts, log });
-    running = await openAndServe(listen, service, new Set(), options, hub);
-    return finish(running, options, hub);
-  }
   const remoteOptions: RemoteOptions = {
-    ...server,
+    upstream,
+    headers,
+    ca,
     limits,
     timeouts,
     version,
     log,
     hub,
     // A login needs somebody at a screen: whoever started us with a client on stdin.
-    loginDirectory: listen === null ? server.loginDirectory : null,
+    loginDirectory: listen === null ? loginDirectory : null,
     onChange(isThere) {
       log.warn(isThere ? "the server is back" : "the server cannot be reached");
-      if (isThere || server.onLoss === "keep") return;
+      if (isThere || onLoss === "keep") return;
       isLost = true;
       running?.lose();
     },
   };
   const remote = await findRemote(remoteOptions);
-  if (listen === null) running = joinRemote(remote, options.client, remoteOptions);
-  else {
+  if (listen === null) {
+    const client = options.client ?? { input: process.stdin, output: process.stdout };
+    running = { ...joinRemote(remote, client, remoteOptions), url: null };
+  } else {
     const service = createRemoteService({
       server: remote,
       hub,
@@ -101,14 +103,30 @@ export async function createHttpProxy(options: HttpProxyOptions): Promise<Proxy>
       isGuarded: listen.gate !== null,
       isSecure: listen.tls !== null,
     });
-    running = await openAndServe(listen, service, namesOf(server.headers), options, hub);
+    running = await openAndServe(listen, service, namesOf(headers), parts);
   }
   if (isLost) running.lose();
-  return finish(running, options, hub);
+  return running;
 }
 
-function finish(running: Running, { log }: HttpProxyOptions, hub: Hub): Proxy {
+/** Settings with all that was left out. */
+function readListen(settings: ListenSettings): ListenOptions {
+  const { port, host = "127.0.0.1", tls = null, hosts = [], origins = [], auth, insecureBind = false } = settings;
   return {
+    port,
+    host,
+    tls,
+    hosts,
+    origins,
+    gate: auth === undefined ? null : createGate(auth),
+    issuers: auth !== undefined && "issuer" in auth ? [auth.issuer] : [],
+    isInsecure: insecureBind,
+  };
+}
+
+function finish(running: Running, { log, hub }: Parts): Proxy {
+  return {
+    url: running.url,
     ended: running.ended.finally(() => {
       hub.reporter.end();
       log.debug("counts", hub.witness.counts());
@@ -122,8 +140,7 @@ async function openAndServe(
   listen: ListenOptions,
   service: Service,
   without: ReadonlySet<string>,
-  { limits, log, timeouts }: HttpProxyOptions,
-  hub: Hub,
+  { hub, limits, log, timeouts }: Parts,
 ): Promise<Running> {
   try {
     const door = await openGateway(listen, { hub, limits, log }, { ...service, without });
@@ -150,6 +167,7 @@ function serve(door: Door, drainMs: number, service: Service): Running {
     conclude?.({ code: 1, lost, child: null });
   };
   return {
+    url: `${door.url}/mcp`,
     ended,
     lose: () => void setTimeout(() => end(true), LAST_WORDS_MS),
     stop() {

@@ -8,7 +8,7 @@ import { LINES } from "../session/exchange.ts";
 import { createLineFramer } from "../wire/lines.ts";
 import { DEFAULT_LIMITS, DEFAULT_TIMEOUTS } from "./limits.ts";
 import { listFailure } from "./list-failure.ts";
-import { checkOptions, readLog, readPatterns } from "./options.ts";
+import { checkOptions, composeHeaders, readLog, readPatterns } from "./options.ts";
 import { createOwnClient } from "../bridge/own-client.ts";
 
 /** One tool of a server, and what becomes of it. */
@@ -31,8 +31,13 @@ export interface InspectReport {
 
 /** What to look at, and how. */
 export interface InspectOptions {
-  /** The server: a program and its arguments. */
-  readonly command: readonly string[];
+  /** The server: a program and its arguments, or where it is. */
+  readonly command?: readonly string[];
+  readonly upstream?: string;
+  /** Sent with every request to a server at a URL. */
+  readonly headers?: Readonly<Record<string, string>>;
+  /** A PEM file with certificates to trust beside the usual ones. */
+  readonly ca?: string;
   readonly env?: Readonly<Record<string, string>>;
   readonly cwd?: string | undefined;
   /** Patterns as for `createProxy`. */
@@ -50,7 +55,8 @@ export interface InspectOptions {
 export async function inspectTools(options: InspectOptions): Promise<InspectReport> {
   checkOptions(options, OPTIONS);
   const filter = createToolFilter({ deny: readPatterns(options, "deny"), allow: readPatterns(options, "allow") });
-  const catalogue = await fetchCatalogue(options);
+  const { upstream } = options;
+  const catalogue = upstream === undefined ? await fetchCatalogue(options) : await fetchRemote(upstream, options);
   const names = catalogue.tools.map((tool) => tool.name);
   const hidden = filter.hiddenBy(names);
   return {
@@ -64,12 +70,31 @@ export async function inspectTools(options: InspectOptions): Promise<InspectRepo
   };
 }
 
-const OPTIONS = ["command", "env", "cwd", "deny", "allow", "timeoutMs", "version", "log"] as const;
+/** The same from a server at a URL. */
+async function fetchRemote(upstream: string, options: InspectOptions): Promise<Catalogue> {
+  const { inspectRemote } = await import("./inspect-remote.ts");
+  const { timeoutMs = DEFAULT_TIMEOUTS.toolList, version = "unknown", ca = null } = options;
+  return inspectRemote({ upstream, headers: composeHeaders(options.headers ?? {}), ca, timeoutMs, version });
+}
+
+const OPTIONS = [
+  "command",
+  "upstream",
+  "headers",
+  "ca",
+  "env",
+  "cwd",
+  "deny",
+  "allow",
+  "timeoutMs",
+  "version",
+  "log",
+] as const;
 
 async function fetchCatalogue(options: InspectOptions): Promise<Catalogue> {
   const { timeoutMs = DEFAULT_TIMEOUTS.toolList, version = "unknown", env = {}, cwd } = options;
   const log = readLog(options);
-  const [command, ...args] = options.command;
+  const [command, ...args] = options.command ?? [];
   const child = await startChild({ command, args, env, cwd, onTrouble: (text) => log.warn(text) });
   const onExit = (): void => child.kill();
   process.on("exit", onExit);

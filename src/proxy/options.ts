@@ -7,7 +7,8 @@ import { DEFAULT_LIMITS, DEFAULT_TIMEOUTS } from "./limits.ts";
 
 /** What the two ways in have in common. */
 interface SharedOptions {
-  readonly command: readonly string[];
+  readonly command?: readonly string[];
+  readonly upstream?: string;
   readonly deny?: readonly (Pattern | string)[];
   readonly allow?: readonly (Pattern | string)[];
   readonly log?: Log | null;
@@ -23,7 +24,13 @@ export function checkOptions(options: SharedOptions, known: readonly string[]): 
     if (!known.includes(name)) throw bad(`Unknown option: ${name}`, `The options are: ${known.join(", ")}`);
   }
   const values: Readonly<Record<string, unknown>> = { ...options };
-  checkCommand(values["command"]);
+  if (values["upstream"] === undefined) checkCommand(values["command"]);
+  else if (values["command"] !== undefined) throw bad("A server is a command or a URL, not both", "Leave one out");
+  check(values, "upstream", (value) => typeof value === "string", "a URL");
+  check(values, "headers", isTexts, 'an object of texts, such as headers: { Authorization: "Bearer …" }');
+  check(values, "ca", (value) => typeof value === "string", "the path of a PEM file");
+  check(values, "onLoss", (value) => value === "exit" || value === "keep", '"exit" or "keep"');
+  check(values, "listen", isPlace, "an object with a port, such as listen: { port: 8808 }");
   check(values, "env", isTexts, 'an object of texts, such as env: { NAME: "value" }');
   check(values, "cwd", (value) => typeof value === "string" && value !== "", "the path of a directory");
   check(values, "client", isObject, "an object with the streams input and output");
@@ -74,6 +81,23 @@ function check(
   const value = values[name];
   if (value === undefined || isRight(value)) return;
   throw bad(`${name} must be ${what}`, `It is ${show(value)}: mend it, or leave it out`);
+}
+
+/** The lines of headers, each with its CRLF. Throws where one cannot be sent. */
+export function composeHeaders(headers: Readonly<Record<string, string>>): string {
+  return Object.entries(headers)
+    .map(([name, value]) => {
+      const isSound = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(name) && /^[\t\x20-\x7e\x80-\xff]*$/.test(value);
+      if (!isSound) throw bad(`Header ${show(name)} cannot be sent`, "Take out line breaks and other odd characters");
+      return `${name}: ${value}\r\n`;
+    })
+    .join("");
+}
+
+function isPlace(value: unknown): boolean {
+  if (!isObject(value)) return false;
+  const { port } = value as { port?: unknown };
+  return Number.isInteger(port) && Number(port) >= 0 && Number(port) <= 65_535;
 }
 
 function isObject(value: unknown): value is object {

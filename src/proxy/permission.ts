@@ -1,7 +1,7 @@
 import type { Address } from "../link/upstream/address.ts";
 import { headerOf } from "../link/upstream/head.ts";
 import type { Login } from "../link/login/login.ts";
-import type { ResponseHead } from "../wire/http-response.ts";
+import type { ResponseHead } from "../wire/http-head.ts";
 
 /** What a server wants to see before it lets us in, where we log in ourselves. */
 export interface Permission {

@@ -1,6 +1,7 @@
 import { CLOSED } from "../bridge/answers.ts";
 import { createSeat, type Say } from "../bridge/seats.ts";
 import { startChild } from "../link/child.ts";
+import type { GateOptions } from "../link/http/gate.ts";
 import type { Pattern } from "../policy/patterns.ts";
 import type { AuditEvent } from "../record/event.ts";
 import type { Log } from "../record/log.ts";
@@ -9,10 +10,24 @@ import { createHub } from "./hub.ts";
 import { DEFAULT_LIMITS, DEFAULT_TIMEOUTS, type Limits, type Timeouts } from "./limits.ts";
 import { checkOptions, readLog, readPatterns } from "./options.ts";
 
-/** What a proxy in front of a child process is made of. */
+/** What a proxy is made of: a server, a client side, and what decides. */
 export interface ProxyOptions {
-  /** The server: a program and its arguments. */
-  readonly command: readonly string[];
+  /** The server: a program and its arguments, or else `upstream`. */
+  readonly command?: readonly string[];
+  /** The server's URL. */
+  readonly upstream?: string;
+  /** Sent with every request to a server at a URL. */
+  readonly headers?: Readonly<Record<string, string>>;
+  /** A PEM file with certificates to trust beside the usual ones. */
+  readonly ca?: string;
+  /** What happens when the server at the URL is gone: we end, or answer with errors until it is back. */
+  readonly onLoss?: "exit" | "keep";
+  /** Where the tokens of logins are kept; null where nobody is to log in. Without it, nobody is. */
+  readonly loginDirectory?: string | null;
+  /** What servers are told of our version. */
+  readonly version?: string;
+  /** Clients come by HTTP, here. Without it, there is one, on `client`. */
+  readonly listen?: ListenSettings;
   readonly env?: Readonly<Record<string, string>>;
   readonly cwd?: string | undefined;
   /** Tools to hide and refuse, and the only ones to show. Without either, lists and calls pass like all else. */
@@ -29,6 +44,22 @@ export interface ProxyOptions {
   readonly timeouts?: Partial<Timeouts>;
 }
 
+/** Where clients come in by HTTP, and who may. */
+export interface ListenSettings {
+  readonly port: number;
+  /** This machine only, unless said otherwise. */
+  readonly host?: string;
+  /** PEM texts, for https. */
+  readonly tls?: { readonly cert: string; readonly key: string };
+  /** Names we go by beside those we know of, and origins of pages that may speak to us. */
+  readonly hosts?: readonly string[];
+  readonly origins?: readonly string[];
+  /** Whom we let in: those with one of these tokens, or with one that an issuer signed. */
+  readonly auth?: GateOptions;
+  /** Listens beyond this machine without asking who comes. */
+  readonly insecureBind?: boolean;
+}
+
 /** A proxy at work. */
 export interface Proxy {
   /** Resolves when all is over, with the exit code a command should have. */
@@ -37,10 +68,19 @@ export interface Proxy {
   stop(): void;
   /** The last moment before we are gone: tells who waits, and ends all processes it started, synchronously. */
   abandon(): void;
+  /** Where clients come in, where they come by HTTP. */
+  readonly url: string | null;
 }
 
 const OPTIONS = [
   "command",
+  "upstream",
+  "headers",
+  "ca",
+  "onLoss",
+  "loginDirectory",
+  "version",
+  "listen",
   "env",
   "cwd",
   "deny",
@@ -53,15 +93,19 @@ const OPTIONS = [
   "timeouts",
 ] as const;
 
-/** Puts a proxy between a client and a server that is a child process. Resolves when the server has started. */
+/** Puts a proxy between clients and a server. Resolves when the server has started, or has been found. */
 export async function createProxy(options: ProxyOptions): Promise<Proxy> {
   checkOptions(options, OPTIONS);
+  if (options.upstream !== undefined || options.listen !== undefined) {
+    const { createHttpProxy } = await import("./http-proxy.ts");
+    return createHttpProxy(options);
+  }
   const deny = readPatterns(options, "deny");
   const allow = readPatterns(options, "allow");
   const log = readLog(options);
   const limits = { ...DEFAULT_LIMITS, ...options.limits };
   const timeouts = { ...DEFAULT_TIMEOUTS, ...options.timeouts };
-  const [command, ...args] = options.command;
+  const [command, ...args] = options.command ?? [];
   // First of all: while the server starts, the rest of us can get ready.
   const child = await startChild({
     command,
@@ -100,6 +144,7 @@ export async function createProxy(options: ProxyOptions): Promise<Proxy> {
   });
   return {
     ended,
+    url: null,
     stop: () => conversation.stop(),
     abandon() {
       if (isOver) return;

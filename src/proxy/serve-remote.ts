@@ -4,6 +4,7 @@ import { createOauthPass } from "../bridge/oauth.ts";
 import { createSeat, REMEMBERED } from "../bridge/seats.ts";
 import { BODIES } from "../bridge/server-end.ts";
 import { createThrough } from "../bridge/through.ts";
+import { createThroughSse } from "../bridge/through-sse.ts";
 import { readResponse } from "../bridge/response-messages.ts";
 import { openMessage, whole } from "../message/message.ts";
 import type { Service } from "./http-proxy.ts";
@@ -92,6 +93,15 @@ export function createRemoteService({
     stateless: null,
   });
   const isStreamable = found.kind === "streamable";
+  const throughSse = createThroughSse({
+    pool,
+    address: found.address,
+    seats: hub.seats,
+    knowledge,
+    headers: ENCODING + server.headers(),
+    maxMessageBytes,
+    maxSessions,
+  });
 
   return {
     isReady: () => server.watch.isThere,
@@ -102,10 +112,12 @@ export function createRemoteService({
           else host.visit(visit);
           return true;
         case "/sse":
-          host.visitStream(visit);
+          if (isStreamable) host.visitStream(visit);
+          else throughSse.visitStream(visit);
           return true;
         case "/messages":
-          host.visitMessages(visit);
+          if (isStreamable) host.visitMessages(visit);
+          else throughSse.visitMessages(visit);
           return true;
         default:
           return !isGuarded && oauth.visit(visit);
@@ -113,6 +125,7 @@ export function createRemoteService({
     },
     async close() {
       through.close();
+      throughSse.close();
       await host.close();
     },
     destroy() {

@@ -7,9 +7,9 @@ import type { Era } from "./era.ts";
 export interface Call {
   readonly id: Id;
   readonly method: Method;
-  /** What it is about: the tool, prompt, resource or task. */
+  /** What it is about: the tool, prompt, resource or task. Of a long link only the beginning. */
   readonly subject: string | null;
-  /** The cursor it asks a list with; null for the first page, undefined where it is no text. */
+  /** The cursor it asks a list with; null for the first page, undefined where it is no text, or too long to keep. */
   readonly cursor: string | null | undefined;
   readonly era: Era;
   /** When it went on its way, by the session's clock. */
@@ -51,7 +51,8 @@ export function createCallTable(maxOpenCalls: number, now: () => number, remembe
   const calls = new Map<number | string, Call>();
   const cancelled = new Map<Call, number>(); // with the time, oldest first
   const suspended = new Set<Call>();
-  const closed = new Map<number | string, Call>(); // oldest first
+  const closed: Call[] = []; // the last ones, in a ring
+  let nextClosed = 0;
 
   function close(call: Call): void {
     if (calls.get(call.id.key) === call) calls.delete(call.id.key);
@@ -61,10 +62,8 @@ export function createCallTable(maxOpenCalls: number, now: () => number, remembe
   }
 
   function remember(call: Call): void {
-    closed.delete(call.id.key);
-    closed.set(call.id.key, call);
-    if (closed.size <= remembered) return;
-    for (const key of closed.keys()) return void closed.delete(key);
+    closed[nextClosed] = call;
+    nextClosed = (nextClosed + 1) % remembered;
   }
 
   /** Forgets the calls whose time after cancellation is over, and one more when the table is full. */
@@ -100,7 +99,7 @@ export function createCallTable(maxOpenCalls: number, now: () => number, remembe
     },
     isCancelled: (call) => cancelled.has(call),
     suspend: (call) => void suspended.add(call),
-    recall: (key) => closed.get(key),
+    recall: (key) => closed.findLast((call) => call.id.key === key),
     waiting: () => [...calls.values()].filter((call) => !cancelled.has(call)),
   };
 }

@@ -1,9 +1,4 @@
-/** The head of a response. */
-export interface ResponseHead {
-  readonly status: number;
-  /** Names and values by turns, as they came. */
-  readonly headers: readonly string[];
-}
+import { type Head, parseHead, type ResponseHead } from "./http-head.ts";
 
 /** What a response reader hands on. */
 export interface ResponseSink {
@@ -196,56 +191,6 @@ export function createResponseReader(): ResponseReader {
   };
 }
 
-interface Head extends ResponseHead {
-  readonly chunked: boolean;
-  /** Null where the body goes on until the connection ends. */
-  readonly length: number | null;
-  readonly keepAlive: boolean;
-}
-
-/** Takes a head apart, or says what is wrong with it. */
-function parseHead(text: string): Head | string {
-  const lines = text.split("\r\n");
-  const status = /^HTTP\/1\.([01]) ([1-9]\d\d)(?: [\t\x20-\x7e\x80-\xff]*)?$/.exec(lines[0]);
-  if (status === null) return "no status line";
-  const headers: string[] = [];
-  let chunked = false;
-  let length: number | null = null;
-  let keepAlive = status[1] === "1";
-  for (let index = 1; index < lines.length; index++) {
-    const line = lines[index];
-    const colon = line.indexOf(":");
-    const name = line.slice(0, Math.max(colon, 0));
-    const value = line.slice(colon + 1).trim();
-    if (!TOKEN.test(name) || !VALUE.test(value)) return "a header that is none";
-    headers.push(name, value);
-    switch (name.toLowerCase()) {
-      case "content-length": {
-        const size = /^\d{1,15}$/.test(value) ? Number(value) : -1;
-        if (size < 0 || (length !== null && length !== size)) return "no clear length";
-        length = size;
-        break;
-      }
-      case "transfer-encoding":
-        if (chunked || value.toLowerCase() !== "chunked") return "no clear length";
-        chunked = true;
-        break;
-      case "connection":
-        if (/\bclose\b/i.test(value)) keepAlive = false;
-        else if (/\bkeep-alive\b/i.test(value)) keepAlive = true;
-        break;
-      default:
-    }
-  }
-  // Both at once is how responses are smuggled.
-  if (chunked && length !== null) return "no clear length";
-  // RFC 9112, 6.1: HTTP/1.0 knows no chunks, and whoever passed them on as such may have read them otherwise.
-  if (chunked && status[1] === "0") keepAlive = false;
-  return { status: Number(status[2]), headers, chunked, length, keepAlive };
-}
-
-const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
-const VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
 const NOTHING = Buffer.alloc(0);
 const HEAD_END = Buffer.from("\r\n\r\n");
 const LF = 0x0a;

@@ -5,6 +5,7 @@ export interface ClientHead {
   readonly authorization: string | null;
   readonly contentType: string | null;
   readonly contentEncoding: string | null;
+  readonly contentLength: string | null;
   readonly accept: string;
   readonly sessionId: string | null;
   readonly protocolVersion: string | null;
@@ -26,6 +27,7 @@ const SINGLE = new Set([
   "authorization",
   "content-type",
   "content-encoding",
+  "content-length",
   "mcp-session-id",
   "mcp-protocol-version",
   "mcp-method",
@@ -93,6 +95,7 @@ export function readClientHead(rawHeaders: readonly string[], without: ReadonlyS
     authorization: get("authorization"),
     contentType: get("content-type"),
     contentEncoding: get("content-encoding"),
+    contentLength: get("content-length"),
     accept: accept.join(", "),
     sessionId: get("mcp-session-id"),
     protocolVersion: get("mcp-protocol-version"),

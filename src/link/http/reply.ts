@@ -54,11 +54,16 @@ function discard(request: IncomingMessage): void {
 const MAX_DISCARDED_BYTES = 16_777_216;
 
 /**
- * Reads the body of a request, at most `maxBytes` of it. Calls back once: with the body, with null
+ * Reads the body of a request whose Content-Length is `length`, at most `maxBytes` of it. Calls back once: with the body, with null
  * where it is too large. Not at all where the client is gone.
  */
-export function readBody(request: IncomingMessage, maxBytes: number, done: (body: Buffer | null) => void): void {
-  if (Number(request.headers["content-length"] ?? 0) > maxBytes) return done(null);
+export function readBody(
+  request: IncomingMessage,
+  length: string | null,
+  maxBytes: number,
+  done: (body: Buffer | null) => void,
+): void {
+  if (Number(length ?? 0) > maxBytes) return done(null);
   let first: Buffer | null = null;
   let more: Buffer[] | null = null;
   let size = 0;

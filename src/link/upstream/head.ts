@@ -1,14 +1,12 @@
-import type { ResponseHead } from "../../wire/http-response.ts";
+import type { ResponseHead } from "../../wire/http-head.ts";
 
 /** What a server's response brings, as far as it says so itself. */
 export type BodyKind = "json" | "events" | "other";
 
 /** The value of a header, or null. The first, where there are several. */
-export function headerOf({ headers }: ResponseHead, name: string): string | null {
-  for (let index = 0; index < headers.length; index += 2) {
-    if (headers[index].length === name.length && headers[index].toLowerCase() === name) return headers[index + 1];
-  }
-  return null;
+export function headerOf({ headers, names }: ResponseHead, name: string): string | null {
+  const index = names.indexOf(name);
+  return index < 0 ? null : headers[2 * index + 1];
 }
 
 /** What the body is. One that is encoded cannot be read, whatever it is. */
@@ -37,15 +35,14 @@ const NOT_BACK = new Set([
 
 /** The headers that go back to the client: names and values by turns. `rewrite` may change a value, or drop it with null. */
 export function headersBack(
-  { headers }: ResponseHead,
+  { headers, names }: ResponseHead,
   rewrite: (name: string, value: string) => string | null,
 ): string[] {
   const back: string[] = [];
-  for (let index = 0; index < headers.length; index += 2) {
-    const name = headers[index].toLowerCase();
-    if (NOT_BACK.has(name) || name.startsWith("access-control-")) continue;
-    const value = rewrite(name, headers[index + 1]);
-    if (value !== null) back.push(headers[index], value);
-  }
+  names.forEach((name, index) => {
+    if (NOT_BACK.has(name) || name.startsWith("access-control-")) return;
+    const value = rewrite(name, headers[2 * index + 1]);
+    if (value !== null) back.push(headers[2 * index], value);
+  });
   return back;
 }

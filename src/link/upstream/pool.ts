@@ -1,7 +1,9 @@
 import type { Socket } from "node:net";
 import { ConnectionError, ProxyError } from "../../errors.ts";
-import { createResponseReader, type ResponseHead, type ResponseReader } from "../../wire/http-response.ts";
+import type { ResponseHead } from "../../wire/http-head.ts";
+import { createResponseReader, type ResponseReader } from "../../wire/http-response.ts";
 import type { Address } from "./address.ts";
+import { headerOf } from "./head.ts";
 import { type ConnectOptions, openConnection } from "./connect.ts";
 
 /** A request to a server. */
@@ -216,13 +218,9 @@ export function createPool(address: Address, options: ConnectOptions, onTrouble:
 const PROBE_MS = 5000;
 
 /** How long a server lets a connection be idle, less a second so that we are the first to close it. */
-function idleLimit({ headers }: ResponseHead): number {
-  for (let index = 0; index < headers.length; index += 2) {
-    if (headers[index].toLowerCase() !== "keep-alive") continue;
-    const match = /timeout=(\d+)/.exec(headers[index + 1]);
-    if (match !== null) return Math.min(60_000, Number(match[1]) * 1000 - 1000);
-  }
-  return IDLE_MS;
+function idleLimit(head: ResponseHead): number {
+  const match = /timeout=(\d+)/.exec(headerOf(head, "keep-alive") ?? "");
+  return match === null ? IDLE_MS : Math.min(60_000, Number(match[1]) * 1000 - 1000);
 }
 
 /** Writes a request, head and body in one piece where that is small. */

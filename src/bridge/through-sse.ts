@@ -1,0 +1,182 @@
+import { randomBytes } from "node:crypto";
+import type { Outcome } from "../action/outcome.ts";
+import type { Visit } from "../link/http/door.ts";
+import { replyEmpty, replyError } from "../link/http/reply.ts";
+import type { Address } from "../link/upstream/address.ts";
+import { headersBack, kindOf } from "../link/upstream/head.ts";
+import type { Pool } from "../link/upstream/pool.ts";
+import { whole } from "../message/message.ts";
+import { type EventFrame, replaceData } from "../wire/events.ts";
+import { CLOSED, refusedWith } from "./answers.ts";
+import { answerHere, NO_SESSION, NOT_ALLOWED, readMessage } from "./refusal.ts";
+import { createSeat, type Knowledge, type Seat, type SeatOptions } from "./seats.ts";
+import { BODIES } from "./server-end.ts";
+import { pathOf } from "./sse-end.ts";
+import { createStreamBack, frameMessage, type StreamBack } from "./stream-back.ts";
+
+/** A way through for clients of the transport of 2024-11-05 to a server of the same. */
+export interface ThroughSse {
+  visitStream(visit: Visit): void;
+  visitMessages(visit: Visit): void;
+  close(): void;
+}
+
+/** What a way through is made of. */
+export interface ThroughSseOptions {
+  readonly pool: Pool;
+  readonly address: Address;
+  readonly seats: SeatOptions;
+  readonly knowledge: Knowledge | null;
+  /** Header lines for every request to the server. */
+  readonly headers: string;
+  readonly maxMessageBytes: number;
+  readonly maxSessions: number;
+}
+
+/** One client's stream, and where its messages go. */
+interface Passenger {
+  readonly seat: Seat;
+  readonly principal: string | null;
+  readonly visit: Visit;
+  stream: StreamBack | null;
+  /** Where the server takes its messages. */
+  endpoint: string | null;
+}
+
+/** The stream passes as it is framed, every message in it judged; only where to send messages is said anew. */
+export function createThroughSse(options: ThroughSseOptions): ThroughSse {
+  const { pool, address, seats, knowledge, headers, maxMessageBytes, maxSessions } = options;
+  const passengers = new Map<string, Passenger>();
+
+  function send(passenger: Passenger, visit: Visit, body: Buffer, done: (status: number) => void): void {
+    let status = 502;
+    pool.send(
+      { method: "POST", path: passenger.endpoint ?? "/", headers: visit.head.onward + headers, body },
+      {
+        head(head) {
+          ({ status } = head);
+        },
+        body: () => {}, // answers come by the stream
+        done: () => done(status),
+        failed: () => done(502),
+      },
+    );
+  }
+
+  /** The event that says where messages go: to us. There is one, and only on the server's own origin. */
+  function redirect(id: string, passenger: Passenger, frame: EventFrame): Buffer | null {
+    if (passenger.endpoint !== null || frame.data === null) return null;
+    const { bytes, start, end } = frame.data;
+    passenger.endpoint = pathOf(bytes.toString("utf8", start, end), address);
+    if (passenger.endpoint === null) {
+      seats.witness.trouble("sse:endpoint", "the server wants messages sent to another origin");
+      passenger.visit.response.destroy();
+      return null;
+    }
+    return replaceData(frame, Buffer.from(`/messages?sessionId=${id}`));
+  }
+
+  function carry(passenger: Passenger, visit: Visit, body: Buffer, outcome: Outcome): void {
+    const { onward, back, turns = [] } = outcome;
+    const { stream, seat } = passenger;
+    if (back !== null && stream !== null) stream.write(frameMessage(back));
+    if (onward === "nothing") {
+      if (back === null || stream === null) answerHere(visit, outcome);
+      else replyEmpty(visit.response, 202, []);
+      return;
+    }
+    send(passenger, visit, onward === "untouched" ? body : onward, (status) => {
+      replyEmpty(visit.response, status < 300 ? 202 : status, []);
+      if (status < 300) return;
+      const error = status === 502 ? CLOSED : refusedWith(status);
+      for (const call of turns.flatMap((turn) => turn.opens ?? [])) {
+        const answer = seat.passage.giveUpOn(call, "up", error);
+        if (answer !== null) stream?.write(frameMessage(answer));
+      }
+    });
+  }
+
+  return {
+    visitStream(visit) {
+      const { response, head: asked, method } = visit;
+      if (method !== "GET") return replyError(response, 405, NOT_ALLOWED, "GET");
+      if (passengers.size >= maxSessions) return replyError(response, 503, FULL, null);
+      visit.request.resume();
+      const id = randomBytes(16).toString("hex");
+      const say = (direction: "up" | "down", payload: Buffer): void => {
+        if (direction === "up") send(passenger, visit, payload, () => {});
+        else passenger.stream?.write(frameMessage(payload));
+      };
+      const passenger: Passenger = {
+        seat: createSeat(seats, say, knowledge, 0),
+        principal: visit.principal?.id ?? null,
+        visit,
+        stream: null,
+        endpoint: null,
+      };
+      passengers.set(id, passenger);
+      const call = pool.send(
+        { method: "GET", path: address.path, headers: asked.onward + headers, body: null },
+        {
+          head(head) {
+            if (kindOf(head) !== "events" || head.status !== 200) {
+              call.abort();
+              const status = head.status >= 400 ? head.status : 502;
+              return replyError(response, status, refusedWith(head.status), null);
+            }
+            response.writeHead(
+              200,
+              headersBack(head, (_, value) => value),
+            );
+            response.flushHeaders();
+            passenger.stream = createStreamBack({
+              response,
+              seat: passenger.seat,
+              exchange: BODIES,
+              calls: [],
+              maxMessageBytes,
+              answerServer: (answer) => send(passenger, visit, answer, () => {}),
+              endpoint: (frame) => redirect(id, passenger, frame),
+            });
+          },
+          body(bytes) {
+            passenger.stream?.push(bytes);
+            if (passenger.stream?.isFull !== true) return;
+            call.pause();
+            passenger.stream.whenReady(() => call.resume());
+          },
+          done: () => end(passenger),
+          failed: () => end(passenger),
+        },
+      );
+      response.on("close", () => {
+        call.abort();
+        passengers.delete(id);
+      });
+    },
+    visitMessages(visit) {
+      if (visit.method !== "POST") return replyError(visit.response, 405, NOT_ALLOWED, "POST");
+      const passenger = passengers.get(new URLSearchParams(visit.query).get("sessionId") ?? "");
+      if (passenger === undefined || passenger.principal !== (visit.principal?.id ?? null)) {
+        return replyError(visit.response, 404, NO_SESSION, null);
+      }
+      readMessage(visit, maxMessageBytes, (body) => {
+        const outcome = passenger.seat.passage.pass(whole(body), "up", BODIES);
+        if (outcome instanceof Promise) void outcome.then((settled) => carry(passenger, visit, body, settled));
+        else carry(passenger, visit, body, outcome);
+      });
+    },
+    close() {
+      for (const passenger of passengers.values()) end(passenger);
+    },
+  };
+}
+
+/** The stream is over, and with it the session: whoever waits is told. */
+function end({ seat, stream, visit }: Passenger): void {
+  if (stream === null) return replyError(visit.response, 502, CLOSED, null);
+  for (const answer of seat.passage.giveUp("up", CLOSED)) stream.write(frameMessage(answer));
+  stream.end();
+}
+
+const FULL = { code: -32000, message: "Too many sessions" };

@@ -1,0 +1,40 @@
+import type { Parsed } from "./options.ts";
+import { showWord, usage } from "./usage.ts";
+
+/** The headers of --header, with variables filled in. */
+export function readHeaders(parsed: Parsed, env: NodeJS.ProcessEnv): Record<string, string> {
+  return Object.fromEntries((parsed.values.get("header") ?? []).map((text) => readHeader(text, env)));
+}
+
+function readHeader(text: string, env: NodeJS.ProcessEnv): [string, string] {
+  const colon = text.indexOf(":");
+  const name = text.slice(0, Math.max(colon, 0)).trim();
+  if (!/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(name)) {
+    // What was meant as a secret may be in it: only the name is repeated.
+    throw usage(`Not a header: --header ${showWord(name)}`, "Write --header 'Name: value'");
+  }
+  if (OURS.has(name.toLowerCase())) throw usage(`Header ${name} is not for you to set`, "Leave it out");
+  const value = text.slice(colon + 1).trim();
+  const filled = value.replaceAll(/\$(?:\{(\w+)\}|(\w+))/g, (_, braced?: string, bare?: string) => {
+    const variable = braced ?? bare ?? "";
+    const found = env[variable];
+    if (found === undefined)
+      throw usage(`Variable ${variable} is not set`, `Set it, or take it out of --header ${name}`);
+    return found;
+  });
+  if (!/^[\t\x20-\x7e\x80-\xff]*$/.test(filled)) {
+    throw usage(`The value of header ${name} cannot be sent`, "Take out line breaks and other control characters");
+  }
+  return [name, filled];
+}
+
+/** What the transport says itself. */
+const OURS = new Set([
+  "host",
+  "connection",
+  "content-length",
+  "content-type",
+  "transfer-encoding",
+  "accept-encoding",
+  "mcp-session-id",
+]);

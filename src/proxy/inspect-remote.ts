@@ -1,0 +1,51 @@
+import { findServer } from "../bridge/find-server.ts";
+import { ProxyError } from "../errors.ts";
+import { parseAddress } from "../link/upstream/address.ts";
+import { readCa } from "../link/upstream/connect.ts";
+import { createPool } from "../link/upstream/pool.ts";
+import type { Catalogue } from "../session/catalogue.ts";
+import { DEFAULT_LIMITS, DEFAULT_TIMEOUTS } from "./limits.ts";
+import { loginDirectory } from "./logins.ts";
+import { createPermission } from "./permission.ts";
+
+/** Which server to ask, and how. */
+interface InspectRemoteOptions {
+  readonly upstream: string;
+  readonly headers: string;
+  readonly ca: string | null;
+  readonly timeoutMs: number;
+  readonly version: string;
+}
+
+/** Asks a server at a URL for its tools, in a session of our own. */
+export async function inspectRemote(options: InspectRemoteOptions): Promise<Catalogue> {
+  const { headers, timeoutMs, version } = options;
+  const address = parseAddress(options.upstream);
+  const ca = options.ca === null ? null : readCa(options.ca);
+  const connectMs = DEFAULT_TIMEOUTS.connection;
+  const pool = createPool(address, { timeoutMs: connectMs, ca, env: process.env }, () => {});
+  const permission = createPermission(address, loginDirectory(process.env));
+  try {
+    await permission.recall();
+    const { catalogues, needsLogin } = await findServer({
+      pool,
+      address,
+      headers: () => headers + permission.line(),
+      permit: (head, shown) => permission.ask(head, shown),
+      connectMs,
+      listMs: timeoutMs,
+      maxMessageBytes: DEFAULT_LIMITS.maxMessageBytes,
+      version,
+    });
+    if (needsLogin) {
+      const remedy = "It wants to know who asks: send a token with --header 'Authorization: Bearer …'";
+      throw new ProxyError("TOOL_LIST_FAILED", "Failed to fetch tool list from upstream MCP", remedy);
+    }
+    return catalogues.stateful.isComplete ? catalogues.stateful : catalogues.stateless;
+  } finally {
+    // What was said last may still leave.
+    setTimeout(() => pool.close(), GOODBYE_MS).unref();
+  }
+}
+
+const GOODBYE_MS = 200;
