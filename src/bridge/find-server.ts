@@ -184,7 +184,7 @@ function redirected(head: ResponseHead, address: Address): Address | null {
   }
 }
 
-export function emptyCatalogues(): Record<Era, CatalogueKeeper> {
+function emptyCatalogues(): Record<Era, CatalogueKeeper> {
   return { stateful: createCatalogue(), stateless: createCatalogue() };
 }
 
@@ -203,6 +203,6 @@ async function within<T>(until: number, limitMs: number, address: Address, work:
   }
 }
 
-export function cannotConnect(address: Address, why: string, cause?: Error): ProxyError {
+function cannotConnect(address: Address, why: string, cause?: Error): ProxyError {
   return new ProxyError("CONNECTION_FAILED", `Failed to connect to upstream MCP at ${address.shown}`, why, { cause });
 }

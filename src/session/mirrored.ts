@@ -36,7 +36,7 @@ const PREFIX = "=?base64?";
 const SUFFIX = "?=";
 
 /** The text that a header stands for: as it is, or in base64 where it could not stand so. Null where it is neither. */
-export function decodeHeader(value: string): string | null {
+function decodeHeader(value: string): string | null {
   if (!value.startsWith(PREFIX) || !value.endsWith(SUFFIX)) return PLAIN.test(value) ? value : null;
   const coded = value.slice(PREFIX.length, -SUFFIX.length);
   const bytes = Buffer.from(coded, "base64");
