@@ -52,37 +52,3 @@ function discard(request: IncomingMessage): void {
 }
 
 const MAX_DISCARDED_BYTES = 16_777_216;
-
-/**
- * Reads the body of a request whose Content-Length is `length`, at most `maxBytes` of it. Calls back once: with the body, with null
- * where it is too large. Not at all where the client is gone.
- */
-export function readBody(
-  request: IncomingMessage,
-  length: string | null,
-  maxBytes: number,
-  done: (body: Buffer | null) => void,
-): void {
-  if (Number(length ?? 0) > maxBytes) return done(null);
-  let first: Buffer | null = null;
-  let more: Buffer[] | null = null;
-  let size = 0;
-  let isOver = false;
-  request.on("data", (chunk: Buffer) => {
-    size += chunk.length;
-    if (isOver) return;
-    if (size > maxBytes) {
-      isOver = true;
-      first = null;
-      more = null;
-      return done(null);
-    }
-    if (first === null) first = chunk;
-    else (more ??= [first]).push(chunk);
-  });
-  request.on("end", () => {
-    if (!isOver) done(more === null ? (first ?? NOTHING) : Buffer.concat(more));
-  });
-}
-
-const NOTHING = Buffer.alloc(0);
