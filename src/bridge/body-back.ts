@@ -1,3 +1,4 @@
+import { composeError } from "../message/compose.ts";
 import { flatten } from "../message/flatten.ts";
 import { createGistReader, type GistReader } from "../message/gist.ts";
 import { whole } from "../message/message.ts";
@@ -72,6 +73,8 @@ export function judgeBody(collected: ReturnType<BodyCollector["end"]>, options: 
     const outcome = passage.pass(whole(body), "down", exchange);
     // Nothing that comes down waits for anything.
     if (outcome instanceof Promise || outcome.onward === "nothing") return refuse(options);
+    // A message that answers nobody, where somebody waits for nothing else.
+    if (calls.some((call) => seat.session.calls.up.find(call.id.key) === call)) return refuse(options);
     if (outcome.onward === "untouched") return { status, body, origin: "server" };
     return { status, body: flatten(whole(outcome.onward)), origin: "changed" };
   } finally {
@@ -82,7 +85,8 @@ export function judgeBody(collected: ReturnType<BodyCollector["end"]>, options: 
 
 function refuse({ seat, calls, status }: BodyOptions): JudgedBody {
   const error = status >= 300 ? refusedWith(status) : INVALID;
-  const answers = calls.flatMap((call) => seat.passage.giveUpOn(call, "up", error) ?? []);
+  // Whoever was told already by the way was told in vain: nothing of that reaches the client from here.
+  const answers = calls.map((call) => seat.passage.giveUpOn(call, "up", error) ?? composeError(call.id, error));
   const body =
     answers.length === 0
       ? Buffer.from(JSON.stringify({ jsonrpc: "2.0", id: null, error }))

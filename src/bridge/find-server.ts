@@ -62,7 +62,7 @@ export async function fetchTools(options: FindOptions, found: FoundServer, era: 
 }
 
 /** A server spoken to at one address, or what was heard instead of one. */
-async function tryPath(options: FindOptions, address: Address): Promise<FoundServer | string> {
+async function tryPath(options: FindOptions, address: Address, redirects = 0): Promise<FoundServer | string> {
   let contact = await open(options, "streamable", address);
   let greeting = await contact.client.greet("either");
   const { head, error } = contact.heard();
@@ -70,7 +70,7 @@ async function tryPath(options: FindOptions, address: Address): Promise<FoundSer
   const moved = head === null ? null : redirected(head, address);
   if (moved !== null) {
     void contact.end.close();
-    return tryPath(options, moved);
+    return redirects < MAX_REDIRECTS ? tryPath(options, moved, redirects + 1) : "too many redirects";
   }
   const status = head?.status ?? 0;
   const found = {
@@ -108,6 +108,8 @@ async function tryPath(options: FindOptions, address: Address): Promise<FoundSer
   }
   return found;
 }
+
+const MAX_REDIRECTS = 5;
 
 async function listWithin(client: OwnClient, greeting: Greeting, listMs: number): Promise<CatalogueKeeper> {
   try {
@@ -184,7 +186,7 @@ function redirected(head: ResponseHead, address: Address): Address | null {
   }
 }
 
-export function emptyCatalogues(): Record<Era, CatalogueKeeper> {
+function emptyCatalogues(): Record<Era, CatalogueKeeper> {
   return { stateful: createCatalogue(), stateless: createCatalogue() };
 }
 
@@ -203,6 +205,6 @@ async function within<T>(until: number, limitMs: number, address: Address, work:
   }
 }
 
-export function cannotConnect(address: Address, why: string, cause?: Error): ProxyError {
+function cannotConnect(address: Address, why: string, cause?: Error): ProxyError {
   return new ProxyError("CONNECTION_FAILED", `Failed to connect to upstream MCP at ${address.shown}`, why, { cause });
 }

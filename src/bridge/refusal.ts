@@ -1,7 +1,8 @@
 import type { Outcome } from "../action/outcome.ts";
-import { isJson } from "../link/http/client-head.ts";
+import { admits, isJson } from "../link/http/client-head.ts";
 import type { Visit } from "../link/http/door.ts";
-import { readBody, replyEmpty, replyError, replyJson } from "../link/http/reply.ts";
+import { readBody } from "../link/http/body.ts";
+import { replyEmpty, replyError, replyJson } from "../link/http/reply.ts";
 import { statusOf } from "./answers.ts";
 
 /** Reads the message in a request. What brings none, or one that is packed or too large, is answered here. */
@@ -9,9 +10,15 @@ export function readMessage(visit: Visit, maxBytes: number, done: (body: Buffer)
   const { head, response, request } = visit;
   if (!isJson(head.contentType)) return replyError(response, 415, UNSUPPORTED_TYPE, null);
   if (head.contentEncoding !== null) return replyError(response, 415, UNSUPPORTED_ENCODING, null);
-  readBody(request, head.contentLength, maxBytes, (body) =>
-    body === null ? replyError(response, 413, TOO_LARGE, null) : done(body),
-  );
+  if (!admits(head.accept, "application/json") && !admits(head.accept, "text/event-stream")) {
+    return replyError(response, 406, NOT_ACCEPTABLE, null);
+  }
+  readBody(request, head.contentLength, maxBytes, (body) => {
+    if (body === "too-large") return replyError(response, 413, TOO_LARGE, null);
+    if (body !== "no-room") return done(body);
+    response.setHeader("Retry-After", "1");
+    replyError(response, 503, NO_ROOM, null);
+  });
 }
 
 /** Answers a message that goes no further. By HTTP everything is answered, also what would be met with silence on a line. */
@@ -23,7 +30,12 @@ export function answerHere({ response }: Visit, { back, rule }: Outcome): void {
 
 const UNSUPPORTED_TYPE = { code: -32000, message: "Unsupported Media Type: Content-Type must be application/json" };
 const UNSUPPORTED_ENCODING = { code: -32000, message: "Unsupported Media Type: a body must not be encoded" };
+const NOT_ACCEPTABLE = {
+  code: -32000,
+  message: "Not Acceptable: Client must accept application/json and text/event-stream",
+};
 const TOO_LARGE = { code: -32600, message: "Invalid request: message too large" };
+const NO_ROOM = { code: -32000, message: "Too many messages at once" };
 const UNREADABLE = { code: -32700, message: "Parse error" };
 
 export const NO_SESSION = { code: -32001, message: "Session not found" };

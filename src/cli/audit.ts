@@ -15,7 +15,7 @@ export async function runAudit(parsed: Parsed): Promise<number> {
     const [action, ...files] = parsed.words;
     checkUsage(parsed, action, files);
     const report = verifyAudit({ files, keyFile: value(parsed, "key") ?? auditKeyFile(process.env) });
-    await print(showReport(files.at(-1) ?? "", report));
+    await print(showReport(report));
     return report.findings.length > 0 ? 1 : 0;
   } catch (error) {
     if (!(error instanceof ProxyError)) throw error;
@@ -34,17 +34,22 @@ function checkUsage({ rest }: Parsed, action: string | undefined, files: readonl
   if (files.length === 0 || rest !== null) throw usage("No audit log to verify", example);
 }
 
-/** The summary on one line, then each finding and each note on one of its own. */
-function showReport(file: string, report: AuditReport): string {
-  const { findings, moreFindings, notes, moreNotes } = report;
+/** The summary on one line, then what was lost, the files, each finding and each note. */
+function showReport(report: AuditReport): string {
+  const { files, lost, findings, moreFindings, notes, moreNotes } = report;
   const counts = [
     count(report.records, "record"),
     count(report.chains, "chain"),
     count(report.gaps, "gap"),
-    `${count(report.lost, "event")} lost`,
+    `${count(lost, "event")} lost`,
   ];
   const total = findings.length + moreFindings;
-  const lines = [`${file}: ${total === 0 ? "as it was written" : count(total, "finding")} (${counts.join(", ")})`];
+  const isOne = files.length === 1;
+  const intact = `as ${isOne ? "it was" : "they were"} written`;
+  const subject = isOne ? files[0].file : `${files.length} files`;
+  const lines = [`${subject}: ${total === 0 ? intact : count(total, "finding")} (${counts.join(", ")})`];
+  if (lost > 0) lines.push(`LOST: ${count(lost, "event")} could not be written, in ${count(report.gaps, "gap")}`);
+  if (!isOne) for (const { file, records } of files) lines.push(`${file}: ${count(records, "record")}`);
   for (const { where, text } of findings) lines.push(where === null ? text : `${where}: ${text}`);
   if (moreFindings > 0) lines.push(`and ${count(moreFindings, "more finding")}`);
   for (const note of notes) lines.push(`note: ${note}`);

@@ -7,12 +7,12 @@ import { openLog, readCommand, readEnvironment, readPatterns, readTime, value } 
 
 /** Runs the proxy until it is over. */
 export async function runProxy(parsed: Parsed): Promise<number> {
+  const deny = readPatterns(parsed, "deny");
+  const allow = readPatterns(parsed, "allow");
   const speaksHttp = parsed.values.has("upstream") || parsed.values.has("listen");
   const server = speaksHttp
     ? (await import("./http-options.ts")).readHttpOptions(parsed)
     : { command: readCommand(parsed), timeouts: { toolList: readTime(parsed, "tools-timeout", 10_000) } };
-  const deny = readPatterns(parsed, "deny");
-  const allow = readPatterns(parsed, "allow");
   const log = openLog(parsed);
   const audit = await openAuditLog(parsed, log);
   const parent = process.ppid;

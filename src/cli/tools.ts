@@ -8,14 +8,16 @@ import { version } from "./version.ts";
 
 /** Lists the tools of a server, and what would become of them. */
 export async function runTools(parsed: Parsed): Promise<number> {
+  const deny = readPatterns(parsed, "deny");
+  const allow = readPatterns(parsed, "allow");
   const upstream = value(parsed, "upstream");
   const server = upstream === undefined ? { command: readCommand(parsed) } : await readRemote(parsed, upstream);
   const report = await inspectTools({
+    deny,
+    allow,
     ...server,
     env: readEnvironment(parsed),
     cwd: value(parsed, "cwd"),
-    deny: readPatterns(parsed, "deny"),
-    allow: readPatterns(parsed, "allow"),
     timeoutMs: readTime(parsed, "tools-timeout", 10_000),
     version: version(),
     log: openLog(parsed),

@@ -106,7 +106,7 @@ function readObject(bytes: Buffer, found: Scan, id: Id | undefined, breaks: "all
   }
   if (isResult || isError) return "ambiguous";
   if (hasId && id === undefined) return "bad-id";
-  const method = readMethod(bytes, methodStart, spans[2 * SLOT.method + 1]);
+  const method = readMethod(bytes, methodStart, spans[2 * SLOT.method + 1], hasId);
   if (typeof method === "string") return method;
   const paramsStart = spans[2 * SLOT.params];
   let params: Span | null = null;
@@ -116,7 +116,7 @@ function readObject(bytes: Buffer, found: Scan, id: Id | undefined, breaks: "all
     else if (bytes[paramsStart] !== NULL) return "bad-params";
     if (method.subject !== null && spans[2 * SLOT[method.subject]] >= 0) {
       subject = spanOf(found, SLOT[method.subject]);
-      const wrong = checkSubject(bytes, subject);
+      const wrong = checkSubject(bytes, subject, method.subject === "uri" ? Infinity : MAX_NAME_CHARACTERS);
       if (wrong !== null) return wrong;
     }
   }
@@ -154,19 +154,27 @@ function isVersion(bytes: Buffer, start: number, end: number): boolean {
   return readText(bytes, start + 1, end - 1) === "2.0";
 }
 
-function readMethod(bytes: Buffer, start: number, end: number): Method | Fault {
+function readMethod(bytes: Buffer, start: number, end: number, hasId: boolean): Method | Fault {
   if (bytes[start] !== QUOTE) return "bad-method";
   const known = findMethod(bytes, start + 1, end - 1);
   if (known !== undefined) return known;
   if (end - start > MAX_METHOD_BYTES) return "variant-method";
   const name = readText(bytes, start + 1, end - 1);
   if (!name.isWellFormed()) return "lone-surrogate";
-  return describeMethod(name) ?? "variant-method";
+  return describeMethod(name, hasId) ?? "variant-method";
 }
 
+/** Longer names of tools, prompts and tasks are refused: every open call keeps its own. Links may be longer. */
+export const MAX_NAME_CHARACTERS = 1024;
+
 /** What a request is about must be text that everyone reads alike; otherwise nobody can judge it. */
-function checkSubject(bytes: Buffer, subject: Span): Fault | null {
+function checkSubject(bytes: Buffer, subject: Span, maxCharacters: number): Fault | null {
   if (bytes[subject.start] !== QUOTE) return "bad-subject";
+  if (subject.end - subject.start - 2 > maxCharacters) {
+    // No character takes more than the six bytes of an escape.
+    if (subject.end - subject.start - 2 > 6 * maxCharacters) return "bad-subject";
+    if (readText(bytes, subject.start + 1, subject.end - 1).length > maxCharacters) return "bad-subject";
+  }
   for (let at = subject.start + 1; at < subject.end - 1; at++) {
     if (bytes[at] !== BACKSLASH) continue;
     return readText(bytes, subject.start + 1, subject.end - 1).isWellFormed() ? null : "lone-surrogate";

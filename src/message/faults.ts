@@ -15,7 +15,10 @@ export const FAULTS = {
   "bad-method": { code: -32600, text: "Invalid request: method must be a string" },
   "variant-method": { code: -32601, text: "Method not found" },
   "bad-params": { code: -32600, text: "Invalid request: params must be an object" },
-  "bad-subject": { code: -32602, text: "Invalid params: what a request is about must be a string" },
+  "bad-subject": {
+    code: -32602,
+    text: "Invalid params: what a request is about must be a string, and a name not too long",
+  },
   ambiguous: { code: -32600, text: "Invalid request: neither a request nor an answer" },
 } as const;
 

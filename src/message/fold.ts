@@ -7,6 +7,16 @@ export function fold(name: string): string {
   return foldSeen(name.normalize("NFKC").replace(unseen(), ""));
 }
 
+/** Longer names outside ASCII are not folded: what composes can grow to eighteen times its size. */
+const MAX_FOLDED_CHARACTERS = 128;
+
+/** The same for a name that a peer chose; null where it is too long to be compared. */
+export function foldName(name: string): string | null {
+  if (PLAIN.test(name)) return name.toLowerCase();
+  const folded = name.length > MAX_FOLDED_CHARACTERS ? null : fold(name);
+  return folded === null || folded.length > 2 * MAX_FOLDED_CHARACTERS ? null : folded;
+}
+
 /** Whether a key would be taken for one of these, which are folded, short and made of ASCII letters. */
 export function isAlike(key: string, folded: ReadonlySet<string>): boolean {
   if (PLAIN.test(key)) return folded.has(key.toLowerCase());

@@ -41,16 +41,21 @@ export function findMember(bytes: Buffer, span: Span, key: string): Span | null 
   return found;
 }
 
-/** The places of the elements of the array at `span`. */
-export function listElements(bytes: Buffer, span: Span): Span[] {
-  const elements: Span[] = [];
+/** Calls `visit` with the place of each element of the array at `span`, until it says false. */
+export function eachElement(bytes: Buffer, span: Span, visit: (start: number, end: number) => boolean): void {
   let at = skipSpace(bytes, span.start + 1);
   while (bytes[at] !== CLOSE_ARRAY) {
     const end = endOfValue(bytes, at);
-    elements.push({ start: at, end });
+    if (!visit(at, end)) return;
     at = skipSpace(bytes, end);
     if (bytes[at] === COMMA) at = skipSpace(bytes, at + 1);
   }
+}
+
+/** The places of the elements of the array at `span`. */
+export function listElements(bytes: Buffer, span: Span): Span[] {
+  const elements: Span[] = [];
+  eachElement(bytes, span, (start, end) => elements.push({ start, end }) > 0);
   return elements;
 }
 

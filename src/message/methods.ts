@@ -76,15 +76,15 @@ export function findMethod(bytes: Buffer, start: number, end: number): Method | 
 
 /**
  * The facts about a method given as text. A name that is not known but would be taken for a known
- * one by a careless router has none: null.
+ * one by a careless router has none: null. What is called a notification and has an id is none.
  */
-export function describeMethod(name: string): Method | null {
+export function describeMethod(name: string, hasId = true): Method | null {
   const known = BY_NAME.get(name);
   if (known !== undefined) return known;
   if (FOLDED.has(fold(name))) return null;
   return {
     name,
-    class: name.startsWith("notifications/") ? "pass" : "log",
+    class: !hasId && name.startsWith("notifications/") ? "pass" : "log",
     sender: "both",
     form: "either",
     subject: null,

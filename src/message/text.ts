@@ -30,11 +30,11 @@ export function isPlainText(text: string): boolean {
 
 const VISIBLE = /^[ -~]*$/;
 
-// What can end a line, drive a terminal, hide or reorder text: Cc, Cf, Zl, Zp, lone surrogates
-// and the variation selectors.
+// What can end a line, drive a terminal, hide or reorder text: Cc, Cf, Zl, Zp, lone surrogates, and
+// all that shows nothing, from variation selectors to the Hangul filler.
 let hazardous: RegExp | undefined;
 function hazards(): RegExp {
-  return (hazardous ??= /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\u{FE00}-\u{FE0F}\u{E0100}-\u{E01EF}]/gu);
+  return (hazardous ??= /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/gu);
 }
 
 function escapeCharacter(character: string): string {

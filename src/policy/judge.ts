@@ -31,8 +31,8 @@ const REMARKS: Record<Remark, Decision> = {
 /** The answer to a question of our own: it reaches nobody else. */
 const CLAIMED: Decision = { verdict: { do: "drop" }, rule: null };
 
-/** The cancellation of a call that the server has not seen. */
-const WITHDRAWN: Decision = { verdict: { do: "drop" }, rule: "session:withdrawn" };
+/** The cancellation of a call that the server has not seen, and the call itself. */
+export const WITHDRAWN: Decision = { verdict: { do: "drop" }, rule: "session:withdrawn" };
 
 /** What cannot be read does not pass. It is answered where it asks; what is not even JSON asks nothing. */
 function judgeOpaque({ fault, like }: OpaqueEnvelope): Decision {
@@ -47,6 +47,7 @@ const TROUBLES: Record<Trouble, Decision> = {
   "too-many-calls": deny("too-many-calls", -32000, "Too many requests are waiting for an answer"),
   "wrong-direction": deny("wrong-direction", -32601, "Method not found"),
   "request-without-id": { verdict: { do: "drop" }, rule: "session:request-without-id" },
+  "notification-with-id": deny("notification-with-id", -32600, "Invalid request: a notification has no id"),
   "stray-answer": { verdict: { do: "drop" }, rule: "session:stray-answer" },
   "respelled-id": deny("respelled-id", -32000, "Invalid response"),
   "unreadable-answer": deny("unreadable-answer", -32000, "Invalid response"),

@@ -45,42 +45,70 @@ export function parsePattern(source: string, list: "deny" | "allow"): Pattern {
   return { source, expression };
 }
 
+/** What patterns make of names. */
+export interface Matches {
+  /** For each name the pattern that matched first. */
+  readonly matches: readonly (Pattern | null)[];
+  /** All patterns that matched something. */
+  readonly matched: ReadonlySet<Pattern>;
+  /** How many names they were run on, from the first. */
+  readonly reached: number;
+  /** The pattern that did not come to an end on a single name. */
+  readonly hung: Pattern | null;
+}
+
+/** How long the patterns of one list, `deny` or `allow`, may take on the names of one page, in processor time. */
+const MATCH_LIMIT_MS = 100;
+
+/** A pattern that takes so long on one name hangs; where none does, there are many names, or long ones. */
+const HANG_MS = 40;
+
+/** How often we look whether one does. */
+const MAX_LOOKS = 8;
+
 /**
  * Runs every pattern on every name, and says for each name which pattern matched first.
  * The check above misses patterns that take for ever on the right name, and names come from
- * the server: so this runs under a limit. A pattern that hits it is in `hung`.
+ * the server: so this runs under a limit.
  */
-export function matchNames(
-  patterns: readonly Pattern[],
-  names: readonly string[],
-): { readonly matches: (Pattern | null)[]; readonly matched: Set<Pattern>; readonly hung: Pattern | null } {
+export function matchNames(patterns: readonly Pattern[], names: readonly string[]): Matches {
   const matches: (Pattern | null)[] = names.map(() => null);
   const matched = new Set<Pattern>();
-  let current: Pattern | null = null;
+  let index = 0;
+  let nth = 0;
   const work = (): void => {
-    for (const pattern of patterns) {
-      current = pattern;
-      for (let index = 0; index < names.length; index++) {
-        if (!pattern.expression.test(names[index])) continue;
-        matched.add(pattern);
-        matches[index] ??= pattern;
+    for (; index < names.length; index++, nth = 0) {
+      for (; nth < patterns.length; nth++) {
+        if (!patterns[nth].expression.test(names[index])) continue;
+        matched.add(patterns[nth]);
+        matches[index] ??= patterns[nth];
       }
     }
-    current = null;
   };
-  return runLimited(work) ? { matches, matched, hung: null } : { matches, matched, hung: current };
+  let spent = 0;
+  let patience = HANG_MS;
+  for (let look = 0; look < MAX_LOOKS && spent < MATCH_LIMIT_MS; look++) {
+    const [pattern, name] = [nth, index];
+    const before = process.cpuUsage();
+    if (runLimited(work, patience)) break;
+    const { user, system } = process.cpuUsage(before);
+    const taken = (user + system) / 1000;
+    spent += taken;
+    const isStuck = pattern === nth && name === index;
+    if (isStuck && taken >= HANG_MS / 2) return { matches, matched, reached: index, hung: patterns[nth] };
+    // On a busy machine most of the time may have gone to others.
+    patience = isStuck ? Math.min(2 * patience, 8 * HANG_MS) : HANG_MS;
+  }
+  return { matches, matched, reached: index, hung: null };
 }
 
-/** Long enough that a busy machine does not trip it, short enough to live through once. */
-const MATCH_LIMIT_MS = 1000;
-
 /** Runs work that may never end. False when it was stopped. */
-function runLimited(work: () => void): boolean {
+function runLimited(work: () => void, limitMs: number): boolean {
   const host = globalThis as { [SLOT]?: () => void };
   host[SLOT] = work;
   try {
     // Of all that Node offers, only vm's time limit interrupts a regular expression in the same thread.
-    runInThisContext(`globalThis[Symbol.for("${NAME}")]()`, { timeout: MATCH_LIMIT_MS });
+    runInThisContext(`globalThis[Symbol.for("${NAME}")]()`, { timeout: limitMs });
     return true;
   } catch (error) {
     if ((error as { code?: unknown }).code === "ERR_SCRIPT_EXECUTION_TIMEOUT") return false;

@@ -1,10 +1,13 @@
-import { fold } from "../message/fold.ts";
+import { foldName } from "../message/fold.ts";
 import type { Catalogue } from "../session/catalogue.ts";
 import { matchNames, type Pattern } from "./patterns.ts";
 
 /** Which tools a client may see and call. The same for the list and for the call. */
 export interface ToolFilter {
-  /** Why a tool of this name is hidden: the pattern that says so, NOT_ALLOWED where none lets it in, null where it is not. */
+  /**
+   * Why a tool of this name is hidden: the pattern that says so, NOT_ALLOWED where none lets it in,
+   * TOO_LONG or NOT_CHECKED where nobody can tell; null where it is not.
+   */
   hiddenBy(names: readonly string[]): (string | null)[];
   /** What a client sees of a catalogue. Computed once for each state of it. */
   view(catalogue: Catalogue): ToolView;
@@ -12,7 +15,7 @@ export interface ToolFilter {
 
 /** A catalogue as a client sees it. */
 export interface ToolView {
-  /** The names that may be called. */
+  /** The names that may be called. While the list is not whole, without those that might be hidden by what comes. */
   readonly allowed: ReadonlySet<string>;
   /** The names that are hidden. */
   readonly hidden: readonly string[];
@@ -36,6 +39,7 @@ export function createToolFilter({ deny, allow, onHang = () => {} }: ToolFilterO
   const decided = new Map<string, string | null>();
   // A name that a careless server might take for a hidden one is hidden with it.
   const alike = new Map<string, string>();
+  const loose = deny.map(({ source }) => ({ source, expression: new RegExp(source, "i") }));
   const used = new Set<Pattern>();
   let stopped = new Set<Pattern>();
   const views = new WeakMap<Catalogue, { version: number; view: ToolView }>();
@@ -51,30 +55,43 @@ export function createToolFilter({ deny, allow, onHang = () => {} }: ToolFilterO
     const denied = match(deny, fresh);
     const allowed = allow.length === 0 ? null : match(allow, fresh);
     fresh.forEach((name, index) => {
-      const by = denied.matches[index]?.source ?? denied.suspect;
+      const folded = foldName(name);
+      const by = denied.matches[index]?.source ?? denied.suspect ?? (folded === null ? TOO_LONG : null);
       if (by !== null) {
         decided.set(name, by);
-        alike.set(fold(name), by);
-      } else decided.set(name, allowed !== null && (allowed.matches[index] ?? null) === null ? NOT_ALLOWED : null);
+        if (folded !== null) alike.set(folded, by);
+      } else if (index < Math.min(denied.reached, allowed?.reached ?? Infinity)) {
+        decided.set(name, allowed !== null && allowed.matches[index] === null ? NOT_ALLOWED : null);
+      }
     });
   }
 
   /** Matches, and for the rest of the process sets aside a pattern that did not end: a deny pattern then hides all. */
   function match(patterns: readonly Pattern[], names: readonly string[]) {
     const active = patterns.filter((pattern) => !stopped.has(pattern));
-    const { matches, matched, hung } = matchNames(active, names);
+    const { matches, matched, reached, hung } = matchNames(active, names);
     for (const pattern of matched) used.add(pattern);
     if (hung !== null) {
       stopped = new Set([...stopped, hung]);
       onHang(hung.source);
     }
     const suspect = patterns === deny ? (patterns.find((pattern) => stopped.has(pattern))?.source ?? null) : null;
-    return { matches, suspect };
+    return { matches, reached, suspect };
   }
 
   function hiddenBy(names: readonly string[]): (string | null)[] {
     decide(names);
-    return names.map((name) => decided.get(name) ?? (alike.size === 0 ? null : (alike.get(fold(name)) ?? null)));
+    return names.map((name) => {
+      const by = decided.get(name);
+      if (by === undefined) return NOT_CHECKED;
+      return by ?? (alike.size === 0 ? null : (alike.get(foldName(name) ?? "") ?? null));
+    });
+  }
+
+  /** The names that no page to come can hide: only what looks like a denied name is hidden with it. */
+  function withoutDoubtful(names: readonly string[]): string[] {
+    const { matches, reached } = matchNames(loose, names);
+    return names.filter((name, index) => index < reached && matches[index] === null && foldName(name) === name);
   }
 
   return {
@@ -84,8 +101,9 @@ export function createToolFilter({ deny, allow, onHang = () => {} }: ToolFilterO
       if (known !== undefined && known.version === catalogue.version) return known.view;
       const hidden = hiddenBy(catalogue.tools.map((tool) => tool.name));
       const shown = catalogue.tools.filter((_, index) => hidden[index] === null);
+      const names = shown.map((tool) => tool.name);
       const view: ToolView = {
-        allowed: new Set(shown.map((tool) => tool.name)),
+        allowed: new Set(catalogue.isComplete ? names : withoutDoubtful(names)),
         hidden: catalogue.tools.filter((_, index) => hidden[index] !== null).map((tool) => tool.name),
         result: catalogue.isComplete && catalogue.frame !== null ? composeList(catalogue.frame, shown) : null,
         unmatched: [...deny, ...allow].filter((pattern) => !used.has(pattern)).map((pattern) => pattern.source),
@@ -98,6 +116,12 @@ export function createToolFilter({ deny, allow, onHang = () => {} }: ToolFilterO
 
 /** What hides a tool that no `allow` pattern matches. */
 export const NOT_ALLOWED = "(not in the allow list)";
+
+/** What hides a tool whose name is too long to be compared with others. */
+export const TOO_LONG = "(name too long)";
+
+/** What hides a tool on whose name there was no time to run the patterns. They are run on it when it is listed again. */
+export const NOT_CHECKED = "(not checked in time)";
 
 /** Names whose fate is remembered. */
 const MAX_DECIDED = 20_000;

@@ -1,6 +1,7 @@
 import { showText } from "../message/text.ts";
 import type { ToolPage } from "../session/tool-page.ts";
 import type { Turn } from "../session/turn.ts";
+import { createNameFinder } from "./mentions.ts";
 import { hasOddText } from "./odd-text.ts";
 import type { ToolFilter } from "./tool-filter.ts";
 import { type Decision, PASS } from "./verdict.ts";
@@ -11,7 +12,8 @@ export function judgeTools(filter: ToolFilter, turn: Turn): Decision {
   const call = turn.opens;
   if (call === undefined) return mentionsHidden(filter, turn) ? LEAK : PASS;
   if (call.method.name === "tools/list") {
-    if (call.cursor !== null) return PASS;
+    // In a batch a hundred copies of the list would be in memory at once: there the server answers.
+    if (call.cursor !== null || turn.exchange.isMember === true) return PASS;
     const catalogue = turn.session.catalogue(call.era);
     const result = catalogue.isFresh ? filter.view(catalogue).result : null;
     return result === null ? PASS : { verdict: { do: "reply", result }, rule: RULE };
@@ -19,6 +21,7 @@ export function judgeTools(filter: ToolFilter, turn: Turn): Decision {
   if (call.method.name !== "tools/call") return PASS;
   if (call.subject === null) return { verdict: { do: "deny", error: NO_NAME }, rule: RULE };
   const catalogue = turn.session.catalogue(call.era);
+  if (catalogue.isTooLarge) return UNKNOWN_LIST;
   if (filter.view(catalogue).allowed.has(call.subject)) return PASS;
   // Denied and unknown alike wait for the whole list: neither the answer nor its time tells them apart.
   if (!catalogue.isComplete) return PARK;
@@ -28,7 +31,7 @@ export function judgeTools(filter: ToolFilter, turn: Turn): Decision {
   };
 }
 
-/** The answer to a call that cannot be judged because the list cannot be had. */
+/** The answer to a call that cannot be judged because the list cannot be had, and to a page of such a list. */
 export const UNKNOWN_LIST: Decision = {
   verdict: { do: "deny", error: { code: -32603, message: "Internal proxy error" } },
   rule: "tools:no-list",
@@ -45,6 +48,8 @@ function judgeList(filter: ToolFilter, turn: Turn, page: ToolPage | "unreadable"
       rule: "tools:unreadable-list",
     };
   }
+  // What could not be called is not shown.
+  if (turn.answers !== undefined && turn.session.catalogue(turn.answers.era).isTooLarge) return UNKNOWN_LIST;
   const hidden = new Set<number>();
   const named = page.tools.flatMap(({ name }, index) => {
     if (name === null) hidden.add(index); // an entry that is no tool
@@ -76,9 +81,11 @@ function mentionsHidden(filter: ToolFilter, { message, session }: Turn): boolean
   const text = message.bytes.toString("utf8", message.start, Math.min(message.end, message.start + MAX_LOOKED_AT));
   return ERAS.some((era) => {
     const { hidden } = filter.view(session.catalogue(era));
-    return hidden.slice(0, MAX_LOOKED_FOR).some((name) => text.includes(name));
+    return findName(text, hidden.slice(0, MAX_LOOKED_FOR));
   });
 }
+
+const findName = createNameFinder(() => performance.now());
 
 // It is only a note: not worth more than a glance at a long text or a long list.
 const MAX_LOOKED_AT = 16_384;

@@ -5,6 +5,7 @@ import type { ConversationEnd } from "./conversation.ts";
 import { type ListenOptions, openGateway } from "./gateway.ts";
 import { createHub, type Hub } from "./hub.ts";
 import { DEFAULT_LIMITS, DEFAULT_TIMEOUTS, type Limits, type Timeouts } from "./limits.ts";
+import type { ProxyConfig } from "./model.ts";
 import { composeHeaders, readLog, readPatterns } from "./options.ts";
 import type { ListenSettings, Proxy, ProxyOptions } from "./proxy.ts";
 import { findRemote, joinRemote, type RemoteOptions } from "./remote.ts";
@@ -56,7 +57,11 @@ export async function createHttpProxy(options: ProxyOptions): Promise<Proxy> {
   const parts = { hub: createHub({ deny, allow, log, audit, auditAll, limits, timeouts }), log, limits, timeouts };
   const running =
     options.upstream === undefined ? await startChildren(options, parts) : await startRemote(options, parts);
-  return finish(running, parts);
+  const { connection, toolList } = timeouts;
+  const denyPatterns = deny.map(({ source }) => source);
+  const { upstream: upstreamUrl } = options;
+  const config = upstreamUrl === undefined ? null : { upstreamUrl, denyPatterns, timeouts: { connection, toolList } };
+  return finish(running, parts, config);
 }
 
 async function startChildren({ command = [], env = {}, cwd, listen }: ProxyOptions, parts: Parts): Promise<Running> {
@@ -124,9 +129,10 @@ function readListen(settings: ListenSettings): ListenOptions {
   };
 }
 
-function finish(running: Running, { log, hub }: Parts): Proxy {
+function finish(running: Running, { log, hub }: Parts, config: ProxyConfig | null): Proxy {
   return {
     url: running.url,
+    config,
     ended: running.ended.finally(() => {
       hub.reporter.end();
       log.debug("counts", hub.witness.counts());

@@ -7,6 +7,7 @@ import type { Catalogue } from "../session/catalogue.ts";
 import { LINES } from "../session/exchange.ts";
 import { createLineFramer } from "../wire/lines.ts";
 import { DEFAULT_LIMITS, DEFAULT_TIMEOUTS } from "./limits.ts";
+import type { FilteredTool, ToolFilterResult } from "./model.ts";
 import { listFailure } from "./list-failure.ts";
 import { checkOptions, composeHeaders, readLog, readPatterns } from "./options.ts";
 import { createOwnClient } from "../bridge/own-client.ts";
@@ -23,7 +24,7 @@ export interface ToolReport {
 }
 
 /** What a filter makes of a server's tools. */
-export interface InspectReport {
+export interface InspectReport extends ToolFilterResult {
   readonly tools: readonly ToolReport[];
   /** Patterns that match no tool. */
   readonly unmatched: readonly string[];
@@ -59,14 +60,19 @@ export async function inspectTools(options: InspectOptions): Promise<InspectRepo
   const catalogue = upstream === undefined ? await fetchCatalogue(options) : await fetchRemote(upstream, options);
   const names = catalogue.tools.map((tool) => tool.name);
   const hidden = filter.hiddenBy(names);
+  const shown = catalogue.tools.filter((_, index) => hidden[index] === null);
+  const { unmatched } = filter.view(catalogue);
   return {
+    allowed: shown.map(({ raw }) => JSON.parse(raw.toString("utf8")) as FilteredTool),
+    denied: names.filter((_, index) => hidden[index] !== null),
+    invalidPatterns: unmatched,
     tools: catalogue.tools.map((tool, index) => ({
       name: tool.name,
       hiddenBy: hidden[index],
       definition: tool.raw.toString("utf8"),
       bytes: tool.raw.length,
     })),
-    unmatched: filter.view(catalogue).unmatched,
+    unmatched,
   };
 }
 

@@ -15,7 +15,7 @@ function advise(isLate: boolean, { messages, banner }: OwnClient["heard"]): stri
   if (banner !== null) {
     return `It wrote ${safeJson(banner)} where MCP messages belong: ${CHECK}`;
   }
-  if (!isLate) return CHECK;
+  if (!isLate) return `${CHECK[0].toUpperCase()}${CHECK.slice(1)}`;
   return messages === 0 ? `It said nothing: ${CHECK}` : "Give it more time with --tools-timeout";
 }
 

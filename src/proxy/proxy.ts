@@ -6,6 +6,7 @@ import type { Pattern } from "../policy/patterns.ts";
 import type { AuditEvent } from "../record/event.ts";
 import type { Log } from "../record/log.ts";
 import { type ClientSide, type Conversation, type ConversationEnd, createConversation } from "./conversation.ts";
+import type { ProxyConfig } from "./model.ts";
 import { createHub } from "./hub.ts";
 import { DEFAULT_LIMITS, DEFAULT_TIMEOUTS, type Limits, type Timeouts } from "./limits.ts";
 import { checkOptions, readLog, readPatterns } from "./options.ts";
@@ -70,6 +71,8 @@ export interface Proxy {
   abandon(): void;
   /** Where clients come in, where they come by HTTP. */
   readonly url: string | null;
+  /** What it was told to do, where the server is at a URL. */
+  readonly config: ProxyConfig | null;
 }
 
 const OPTIONS = [
@@ -145,6 +148,7 @@ export async function createProxy(options: ProxyOptions): Promise<Proxy> {
   return {
     ended,
     url: null,
+    config: null,
     stop: () => conversation.stop(),
     abandon() {
       if (isOver) return;

@@ -7,6 +7,8 @@ interface Finding {
 
 /** What a verification came to. */
 export interface AuditReport {
+  /** The files, in the order they were read. */
+  readonly files: readonly { readonly file: string; readonly records: number }[];
   readonly records: number;
   readonly chains: number;
   readonly gaps: number;

@@ -103,7 +103,8 @@ function readSecret(file: string, onExposed: (text: string) => void): Buffer {
   } finally {
     closeSync(descriptor);
   }
-  const remedy = "Restore it; if no log was ever written with it, remove it and a new one is made";
+  const remedy =
+    "Restore it from a copy: what was written with it cannot be verified without it. FAIRLEAD_AUDIT_KEY names another file";
   throw noKey(`The audit key ${file} does not have ${SECRET_BYTES} bytes`, remedy);
 }
 

@@ -17,10 +17,10 @@ export interface Opening {
 
 /** What is not in the log, and why. */
 export interface Gap {
-  lost: number;
+  readonly lost: number;
   /** When the first and the last of them would have been written. */
   readonly from: number;
-  to: number;
+  readonly to: number;
   readonly reason: string;
 }
 

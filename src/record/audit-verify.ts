@@ -1,3 +1,5 @@
+import { ProxyError } from "../errors.ts";
+import { RECORD_START } from "./audit-chain.ts";
 import { type Checker, createChecker } from "./audit-check.ts";
 import { realPath } from "./audit-file.ts";
 import { type AuditReport, createFindings, type Findings, type Place, showPlace } from "./audit-findings.ts";
@@ -19,14 +21,20 @@ export function verifyAudit({ files, keyFile, now = Date.now }: VerifyOptions): 
   const findings = createFindings();
   const checker = createChecker(key, findings);
   let spoilt: string[] = [];
+  const lookFor = (file: string): ReturnType<typeof readHeads> =>
+    readHeads(headFolder(keyFile, key, realPath(file)), key, now());
   const look = (): FoundHead[] => {
-    const found = files.map((file) => readHeads(headFolder(keyFile, key, realPath(file)), key, now()));
+    const found = files.map(lookFor);
     spoilt = found.flatMap((each) => each.spoilt);
     return found.flatMap((each) => each.heads);
   };
   // Before the log: what a head says was in the log before it said so.
   const heads = look();
-  const unfinished = readAll(files, checker, findings);
+  const { parts, unfinished } = readAll(files, checker, findings);
+  for (const { file, isForeign } of parts) {
+    // Where it is known to have been one, that it is none any more is a finding.
+    if (isForeign && lookFor(file).heads.length === 0) throw noLog(file);
+  }
   checker.end();
   for (const { log, seq, mac } of heads) if (seq >= 0) checker.compare([log, seq, mac], null);
   // A writer may have begun while we read.
@@ -37,7 +45,8 @@ export function verifyAudit({ files, keyFile, now = Date.now }: VerifyOptions): 
   if (heads.length === 0) {
     findings.note("nothing is known here of where this log ended: whole chains may have been removed from its end");
   }
-  return { ...checker.counts, chains: checker.chains.size, ...findings.list() };
+  const read = parts.map(({ file, records }) => ({ file, records }));
+  return { files: read, ...checker.counts, chains: checker.chains.size, ...findings.list() };
 }
 
 interface Unfinished {
@@ -45,21 +54,43 @@ interface Unfinished {
   readonly bytes: number;
 }
 
-/** Reads all files. Returns what the last of them ends with, where that is no newline. */
-function readAll(files: readonly string[], checker: Checker, findings: Findings): Unfinished | null {
+/** One of the files, as far as it can be told from looking at it. */
+interface Part {
+  readonly file: string;
+  readonly records: number;
+  /** Whether there is something in it, and nothing of that looks like a record, not even a broken one. */
+  readonly isForeign: boolean;
+}
+
+/** Reads all files, and says what the last of them ends with, where that is no newline. */
+function readAll(
+  files: readonly string[],
+  checker: Checker,
+  findings: Findings,
+): { parts: Part[]; unfinished: Unfinished | null } {
   const unfinished: Unfinished[] = [];
+  const parts: Part[] = [];
   let order = 0;
   for (const [index, file] of files.entries()) {
     let number = 0;
+    let isFamiliar = false;
+    const before = checker.counts.records;
     readLines(file, (line) => {
       const place = { file: files.length > 1 ? file : null, line: ++number, order: ++order };
+      isFamiliar ||= line.text?.includes(RECORD_START) === true;
       checker.take(line, place);
       if (line.isFinished) return;
       if (index === files.length - 1) unfinished.push({ place, bytes: line.bytes });
       else findings.add(place, unfinishedLine(line));
     });
+    parts.push({ file, records: checker.counts.records - before, isForeign: number > 0 && !isFamiliar });
   }
-  return unfinished[0] ?? null;
+  return { parts, unfinished: unfinished[0] ?? null };
+}
+
+function noLog(file: string): ProxyError {
+  const remedy = "None of its lines is a record: give a file that was written with --audit";
+  return new ProxyError("FILE_NOT_READABLE", `This is no audit log: ${file}`, remedy);
 }
 
 /** A line without an end is being written, or its writer died over it. Where no writer is left to have done so, it was cut. */

@@ -1,6 +1,4 @@
 import { NOTHING, type Outcome, UNTOUCHED } from "../action/outcome.ts";
-import { OPEN_ARRAY } from "../message/characters.ts";
-import { composeError } from "../message/compose.ts";
 import { cutElements, type Edit, splice } from "../message/edit.ts";
 import type { Span } from "../message/envelope.ts";
 import { listElements } from "../message/members.ts";
@@ -14,19 +12,13 @@ export function passBatch(pass: Pass, message: Message, exchange: Exchange): Out
   const { bytes, ascii, direction } = message;
   const members = listElements(bytes, { start: bytes.indexOf("[", message.start), end: message.end });
   const outcomes = members.map((member) =>
-    // A batch in a batch is nothing that any revision knows.
-    bytes[member.start] === OPEN_ARRAY ? NESTED : pass({ ...member, bytes, ascii }, direction, exchange),
+    pass({ ...member, bytes, ascii }, direction, { ...exchange, isMember: true }),
   );
   if (outcomes.every((outcome) => !(outcome instanceof Promise))) return join(message, members, outcomes as Outcome[]);
   return Promise.all(outcomes.map((outcome) => Promise.resolve(outcome))).then((settled) =>
     join(message, members, settled),
   );
 }
-
-const NESTED: Outcome = {
-  onward: "nothing",
-  back: composeError(null, { code: -32600, message: "Invalid request: not an object" }),
-};
 
 function join(message: Message, members: readonly Span[], outcomes: readonly Outcome[]): Outcome {
   const backs = outcomes.flatMap(({ back }) => (back === null ? [] : [back.toString("latin1")]));

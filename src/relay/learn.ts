@@ -1,5 +1,6 @@
 import type { Span } from "../message/envelope.ts";
 import { findMember } from "../message/members.ts";
+import { MAX_PAGES } from "../session/catalogue.ts";
 import { type Era, VERSION_KEY } from "../session/era.ts";
 import type { Session } from "../session/session.ts";
 import type { Turn } from "../session/turn.ts";
@@ -18,9 +19,6 @@ export interface LearnerOptions {
   /** For the whole list, all pages. */
   readonly timeoutMs: number;
 }
-
-/** A list with more pages than this is not followed to its end. */
-const MAX_PAGES = 500;
 
 /** Makes a learner. Turns that need the same list wait for one fetch. */
 export function createLearner({ session, timeoutMs }: LearnerOptions): Learner {
@@ -53,8 +51,9 @@ async function fetchTools(session: Session, era: Era, meta: string | null, timeo
     const params = composeParams(meta, cursor);
     const before = session.catalogue(era).version;
     const answer = await session.ask({ method: "tools/list", params, era, cursor, timeoutMs: left });
-    const { isComplete, next, version } = session.catalogue(era);
+    const { isComplete, isTooLarge, next, version } = session.catalogue(era);
     if (isComplete) return;
+    if (isTooLarge) throw new Error("it is too large to be kept");
     if (answer.envelope.kind !== "result") throw new Error("the server answered with an error");
     if (version === before) throw new Error("the server's answer is no list of tools");
     // Undefined when the list changed meanwhile: begin again.

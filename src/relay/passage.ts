@@ -1,11 +1,12 @@
 import { act } from "../action/act.ts";
 import { NOTHING, type Outcome, UNTOUCHED } from "../action/outcome.ts";
+import { OPEN_OBJECT } from "../message/characters.ts";
 import { composeError, type WireError } from "../message/compose.ts";
 import { FAULTS } from "../message/faults.ts";
 import { createGistReader, type Gist } from "../message/gist.ts";
-import { listElements } from "../message/members.ts";
+import { eachElement } from "../message/members.ts";
 import { type Direction, type Message, openMessage, opposite, type Payload, whole } from "../message/message.ts";
-import { judge, type Policy } from "../policy/judge.ts";
+import { judge, type Policy, WITHDRAWN } from "../policy/judge.ts";
 import { UNKNOWN_LIST } from "../policy/tools.ts";
 import type { Decision } from "../policy/verdict.ts";
 import type { Witness } from "../record/witness.ts";
@@ -41,6 +42,8 @@ export interface PassageOptions {
 /** Puts the rooms in a row: message, session, policy, action. */
 export function createPassage({ session, policy, learner, witness, maxParkedBytes }: PassageOptions): Passage {
   let parkedBytes = 0;
+  // The messages that wait, each with what ends its wait.
+  const parked = new Map<Call, { readonly turn: Turn; readonly wake: () => void }>();
 
   function pass(payload: Payload, direction: Direction, exchange: Exchange): Outcome | Promise<Outcome> {
     try {
@@ -48,7 +51,7 @@ export function createPassage({ session, policy, learner, witness, maxParkedByte
       const turn = session.observe(message, exchange);
       if (message.envelope.kind === "batch") {
         if (turn.trouble === null) return passBatch(pass, message, exchange);
-        disappoint(message);
+        if (exchange.isMember !== true) disappoint(message);
       }
       const decision = judge(policy, turn);
       return decision.verdict.do === "park" ? park(turn) : settle(turn, decision);
@@ -84,14 +87,20 @@ export function createPassage({ session, policy, learner, witness, maxParkedByte
 
   /** Tells those who wait for answers in a batch that is refused. */
   function disappoint({ bytes, start, end, direction }: Message): void {
-    for (const member of listElements(bytes, { start: bytes.indexOf("[", start), end })) {
+    const table = session.calls[opposite(direction)];
+    let looked = 0;
+    if (table.size === 0) return;
+    eachElement(bytes, { start: bytes.indexOf("[", start), end }, (from, to) => {
+      if (bytes[from] !== OPEN_OBJECT) return true;
       const reader = createGistReader();
-      reader.push(bytes.subarray(member.start, member.end));
+      reader.push(bytes.subarray(from, to));
       const gist = reader.end();
-      if (gist.like !== "answer") continue;
-      const { onward } = tell(gist, direction, INVALID, INVALID);
-      if (typeof onward !== "string") session.say(direction, onward);
-    }
+      if (gist.like === "answer") {
+        const { onward } = tell(gist, direction, INVALID, INVALID);
+        if (typeof onward !== "string") session.say(direction, onward);
+      }
+      return table.size > 0 && ++looked < MAX_LOOKED_AT;
+    });
   }
 
   /** Carries a decision out, and keeps the book of who waits for what. */
@@ -111,7 +120,7 @@ export function createPassage({ session, policy, learner, witness, maxParkedByte
     if (answers !== undefined) session.calls[opposite(direction)].close(answers);
     if (opens !== undefined && outcome.onward !== "nothing") session.calls[direction].open(opens);
     if (refersTo !== undefined) {
-      if (refersTo.parked) session.calls[direction].close(refersTo);
+      if (refersTo.parked) release(refersTo, direction, WITHDRAWN);
       else if (outcome.onward !== "nothing") session.calls[direction].cancel(refersTo);
     }
     if (!turn.exchange.routed) return outcome;
@@ -130,13 +139,14 @@ export function createPassage({ session, policy, learner, witness, maxParkedByte
     call.parked = true;
     table.open(call);
     parkedBytes += size;
+    const released = new Promise<void>((wake) => void parked.set(call, { turn: waiting, wake }));
     try {
-      await learner.know(waiting);
+      await Promise.race([learner.know(waiting), released]);
     } catch (error) {
       witness.trouble("tools:no-list", `the tool list could not be fetched: ${(error as Error).message}`);
     }
     parkedBytes -= size;
-    if (table.find(call.id.key) !== call) return NOTHING; // withdrawn, or answered when the conversation ended
+    if (!parked.delete(call)) return NOTHING; // withdrawn, or answered when the conversation ended
     table.close(call);
     call.parked = false;
     try {
@@ -147,10 +157,23 @@ export function createPassage({ session, policy, learner, witness, maxParkedByte
     }
   }
 
+  /** Ends the wait of a message that goes nowhere any more. */
+  function release(call: Call, direction: Direction, decision: Decision): void {
+    session.calls[direction].close(call);
+    const held = parked.get(call);
+    if (held === undefined) return;
+    parked.delete(call);
+    held.wake();
+    try {
+      witness.saw(held.turn, decision, NOTHING);
+    } catch (error) {
+      witness.trouble("internal", String(error)); // the others who wait are told all the same
+    }
+  }
+
   function giveUpOn(call: Call, direction: Direction, error: WireError): Buffer | null {
-    const table = session.calls[direction];
-    if (table.find(call.id.key) !== call) return null;
-    table.close(call);
+    if (session.calls[direction].find(call.id.key) !== call) return null;
+    release(call, direction, UNKNOWN_LIST);
     if (call.claim === null) return composeError(call.id, error);
     call.claim(null);
     return null;
@@ -169,6 +192,9 @@ export function createPassage({ session, policy, learner, witness, maxParkedByte
     },
   };
 }
+
+/** So many messages of a refused batch are looked at. */
+const MAX_LOOKED_AT = 10_000;
 
 const INVALID: WireError = { code: -32000, message: "Invalid response" };
 const INTERNAL: WireError = { code: -32603, message: "Internal proxy error" };

@@ -34,14 +34,22 @@ export function pump({ direction, source, onward, back }: Pipe, options: PumpOpt
   const { passage, exchange, witness, maxMessageBytes } = options;
   let parked = 0;
   let answered = false; // since the last rest, something went back
-  let ended = false;
+  let held: Buffer | null = null; // what is left of a chunk while there is no room for its answers
+  let isResting = false;
+  let isClosed = false; // nothing more comes
+  let ended = false; // and all of it was taken
   const { promise: done, resolve: finish } = withResolvers();
 
   function carry({ onward: bytes, back: answer }: Outcome): void {
-    if (bytes !== "nothing" && bytes !== "untouched") onward.writeLine(bytes);
+    if (bytes !== "nothing" && bytes !== "untouched") {
+      onward.writeLine(bytes);
+      if (onward.isFull) framer.pause();
+    }
     if (answer === null) return;
     back.writeLine(answer);
     answered = true;
+    // A thousand short questions in one chunk may have a thousand long answers.
+    if (back.isFull) framer.pause();
   }
 
   function wait(outcome: Promise<Outcome>): void {
@@ -89,21 +97,35 @@ export function pump({ direction, source, onward, back }: Pipe, options: PumpOpt
    * waited for only where it was used. A server that does not read while it writes would otherwise
    * make us stop reading it, and all three would wait for each other.
    */
-  function rest(): void {
-    const waitsForBack = answered && back.isFull;
-    answered = false;
-    if (!onward.isFull && !waitsForBack) return;
-    source.pause();
-    onward.whenReady(() => (waitsForBack ? back.whenReady(() => source.resume()) : source.resume()));
+  function take(chunk: Buffer): void {
+    for (let left: Buffer | null = chunk; left !== null;) {
+      left = framer.push(left);
+      onward.flush();
+      const waitsForBack = answered && back.isFull;
+      answered = false;
+      if (!onward.isFull && !waitsForBack) continue;
+      held = left;
+      isResting = true;
+      source.pause();
+      onward.whenReady(() => (waitsForBack ? back.whenReady(goOn) : goOn()));
+      return;
+    }
   }
 
-  source.on("data", (chunk: Buffer) => {
-    framer.push(chunk);
-    onward.flush();
-    rest();
-  });
+  function goOn(): void {
+    isResting = false;
+    const left = held;
+    held = null;
+    if (left !== null) take(left);
+    if (isResting) return;
+    if (isClosed) close();
+    else source.resume();
+  }
+
+  source.on("data", take);
   function close(): void {
-    if (ended) return;
+    isClosed = true;
+    if (ended || held !== null) return;
     ended = true;
     framer.end();
     if (parked === 0) finish();

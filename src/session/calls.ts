@@ -7,9 +7,9 @@ import type { Era } from "./era.ts";
 export interface Call {
   readonly id: Id;
   readonly method: Method;
-  /** What it is about: the tool, prompt, resource or task. */
+  /** What it is about: the tool, prompt, resource or task. Of a long link only the beginning. */
   readonly subject: string | null;
-  /** The cursor it asks a list with; null for the first page, undefined where it is no text. */
+  /** The cursor it asks a list with; null for the first page, undefined where it is no text, or too long to keep. */
   readonly cursor: string | null | undefined;
   readonly era: Era;
   /** When it went on its way, by the session's clock. */

@@ -16,6 +16,8 @@ export interface Catalogue {
   readonly listVersion: number;
   /** Whether the whole list is known. */
   readonly isComplete: boolean;
+  /** Whether the list is more than we keep: it cannot be had until the server changes it or begins it anew. */
+  readonly isTooLarge: boolean;
   /** Whether a client that asks may be answered from here: the list is whole, and the time it gave itself is not over. */
   readonly isFresh: boolean;
   /** The cursor of the page after the last one learnt, null at the end, undefined before the first. */
@@ -39,6 +41,12 @@ export interface CatalogueKeeper extends Catalogue {
 
 /** More tools than this are not kept: a list without end is no list. */
 export const MAX_TOOLS = 10_000;
+/** Nor are more bytes, of the tools and of what stands around them. */
+export const MAX_CATALOGUE_BYTES = 16 * 1024 * 1024;
+/** Nor more pages. */
+export const MAX_PAGES = 500;
+/** A page behind a longer cursor is not followed. */
+export const MAX_CURSOR_CHARACTERS = 4096;
 
 /** Makes an empty catalogue. */
 export function createCatalogue(now: () => number = () => performance.now()): CatalogueKeeper {
@@ -49,6 +57,21 @@ export function createCatalogue(now: () => number = () => performance.now()): Ca
   let frame: Catalogue["frame"] = null;
   let freshUntil = 0;
   let next: string | null | undefined;
+  let isTooLarge = false;
+  let pages = 0;
+  let size = 0; // in bytes
+
+  /** Takes the tools of a page. False when they are more than we keep. */
+  function take(bytes: Buffer, page: ToolPage): boolean {
+    if (page.next !== null && (++pages === MAX_PAGES || page.next.length > MAX_CURSOR_CHARACTERS)) return false;
+    for (const { name, span } of page.tools) {
+      if (name === null) continue;
+      size += span.end - span.start;
+      if (tools.length === MAX_TOOLS || size > MAX_CATALOGUE_BYTES) return false;
+      tools.push({ name, raw: copy(bytes, span) });
+    }
+    return true;
+  }
 
   return {
     get version() {
@@ -59,6 +82,9 @@ export function createCatalogue(now: () => number = () => performance.now()): Ca
     },
     get isComplete() {
       return next === null;
+    },
+    get isTooLarge() {
+      return isTooLarge;
     },
     get isFresh() {
       return next === null && (isKept || now() < freshUntil);
@@ -79,19 +105,23 @@ export function createCatalogue(now: () => number = () => performance.now()): Ca
       if (cursor === null) {
         tools = [];
         frame = frameOf(bytes, page);
+        size = frame.before.length + frame.after.length;
+        pages = 0;
         freshUntil = page.ttlMs === null ? Infinity : now() + page.ttlMs;
       } else if (cursor !== next || next === null) return;
       version++;
-      for (const { name, span } of page.tools) {
-        if (name !== null && tools.length < MAX_TOOLS) tools.push({ name, raw: copy(bytes, span) });
-      }
-      next = page.next;
+      isTooLarge = !take(bytes, page);
+      next = isTooLarge ? undefined : page.next;
+      if (!isTooLarge) return;
+      tools = []; // half a list is no list either
+      frame = null;
     },
     learnNone() {
       version++;
       tools = [];
       frame = null; // a client that asks all the same hears what the server says to that
       next = null;
+      isTooLarge = false;
     },
     keep() {
       isKept = true;
@@ -102,6 +132,7 @@ export function createCatalogue(now: () => number = () => performance.now()): Ca
       listVersion++;
       tools = [];
       next = undefined;
+      isTooLarge = false;
     },
   };
 }

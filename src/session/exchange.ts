@@ -2,6 +2,8 @@
 export interface Exchange {
   /** Whether line breaks may stand between the tokens of a message. On a line they may not. */
   readonly breaks: "allow" | "refuse";
+  /** Whether it is one of several in a batch. */
+  readonly isMember?: boolean;
   /** Whether the link has more than one way to send things, and must know what a message belongs to. */
   readonly routed: boolean;
   /** What the headers of an HTTP request say about the message in its body; null where there are none. */

@@ -1,3 +1,4 @@
+import { isUtf8 } from "node:buffer";
 import type { NotificationEnvelope, RequestEnvelope } from "../message/envelope.ts";
 import { findMember, readString } from "../message/members.ts";
 import type { Message } from "../message/message.ts";
@@ -23,7 +24,8 @@ export function agrees(
   const meta = envelope.params === null ? null : findMember(bytes, envelope.params, "_meta");
   const claimed = meta === null ? null : readString(bytes, findMember(bytes, meta, VERSION_KEY));
   // What claims nothing is of the older era, which has no such headers; an odd header is for the server to refuse.
-  if (claimed === null || claimed < FIRST_STATELESS) return true;
+  if (claimed === null) return true;
+  if (claimed < FIRST_STATELESS) return version === null || version === claimed;
   const needsName = subject !== null && NAMED.has(envelope.method.name);
   return version === claimed && method !== null && (!needsName || name !== null);
 }
@@ -34,11 +36,11 @@ const PREFIX = "=?base64?";
 const SUFFIX = "?=";
 
 /** The text that a header stands for: as it is, or in base64 where it could not stand so. Null where it is neither. */
-export function decodeHeader(value: string): string | null {
+function decodeHeader(value: string): string | null {
   if (!value.startsWith(PREFIX) || !value.endsWith(SUFFIX)) return PLAIN.test(value) ? value : null;
   const coded = value.slice(PREFIX.length, -SUFFIX.length);
   const bytes = Buffer.from(coded, "base64");
-  return bytes.toString("base64") === coded ? bytes.toString("utf8") : null;
+  return bytes.toString("base64") === coded && isUtf8(bytes) ? bytes.toString("utf8") : null;
 }
 
 /** A text as it can stand in a header. */

@@ -9,13 +9,13 @@ import type {
   Span,
 } from "../message/envelope.ts";
 import { guessKey, isSameId, readId, type Id } from "../message/id.ts";
-import { findMember, listElements, readString } from "../message/members.ts";
+import { eachElement, findMember, readString } from "../message/members.ts";
 import { type Direction, type Message, opposite } from "../message/message.ts";
 import { describeMethod } from "../message/methods.ts";
 import { createNameReader } from "../message/names.ts";
 import { isText } from "../message/text.ts";
 import { type Call, type CallTable, createCallTable } from "./calls.ts";
-import { type Catalogue, type CatalogueKeeper, createCatalogue } from "./catalogue.ts";
+import { type Catalogue, type CatalogueKeeper, createCatalogue, MAX_CURSOR_CHARACTERS } from "./catalogue.ts";
 import { type Era, eraOf } from "./era.ts";
 import type { Exchange } from "./exchange.ts";
 import { agrees } from "./mirrored.ts";
@@ -106,7 +106,7 @@ export function createSession(options: SessionOptions): Session {
           break;
         case "batch":
           // Streamable HTTP 2025-03-26 brought batches, 2025-06-18 took them away again.
-          if (revision !== "2025-03-26" || !isBatch(message)) turn.trouble = "batch";
+          if (exchange.isMember === true || revision !== "2025-03-26" || !isBatch(message)) turn.trouble = "batch";
           break;
         case "opaque":
           turn.answers = meant(message, envelope);
@@ -143,6 +143,7 @@ export function createSession(options: SessionOptions): Session {
       turn.trouble = "duplicate-id";
       turn.isIdTaken = true;
     } else if (!maySend(envelope.method.sender, direction)) turn.trouble = "wrong-direction";
+    else if (envelope.method.form === "notification") turn.trouble = "notification-with-id";
     else if (table.size >= maxOpenCalls) turn.trouble = "too-many-calls";
     else if (disagrees(turn, envelope)) turn.trouble = "header-mismatch";
     else turn.opens = openCall(turn, envelope);
@@ -173,7 +174,7 @@ export function createSession(options: SessionOptions): Session {
     return {
       id: callId,
       method,
-      subject: subject === null ? null : names.read(bytes, subject),
+      subject: subject === null ? null : cut(names.read(bytes, subject)),
       cursor: isList && params !== null ? readCursor(bytes, params) : null,
       era,
       since: now(),
@@ -266,15 +267,26 @@ const LEARNT_FROM = new Set(["initialize", "server/discover", "tools/list"]);
 const MAX_BATCH = 100;
 
 function isBatch({ bytes, start, end }: Message): boolean {
-  const { length } = listElements(bytes, { start: bytes.indexOf("[", start), end });
+  let length = 0;
+  eachElement(bytes, { start: bytes.indexOf("[", start), end }, () => ++length <= MAX_BATCH);
   return length > 0 && length <= MAX_BATCH;
 }
 
-/** Null where there is none, undefined where it is no text. */
+/** Null where there is none, undefined where it is no text, or more than is kept. */
 function readCursor(bytes: Buffer, params: Span): string | null | undefined {
   const cursor = findMember(bytes, params, "cursor");
   if (cursor === null || isText(bytes, cursor.start, cursor.end, "null")) return null;
-  return readString(bytes, cursor) ?? undefined;
+  const text = readString(bytes, cursor);
+  return text === null || text.length > MAX_CURSOR_CHARACTERS ? undefined : text;
+}
+
+/** So much is kept of what an open call is about. Links may be long: those of data hold all of it. */
+const MAX_SUBJECT_CHARACTERS = 4096;
+
+/** The beginning of a long text, and not the text behind it: a slice would keep that alive. */
+function cut(text: string): string {
+  if (text.length <= MAX_SUBJECT_CHARACTERS) return text;
+  return Buffer.from(text.slice(0, MAX_SUBJECT_CHARACTERS), "utf16le").toString("utf16le");
 }
 
 function isNotFound(bytes: Buffer, error: Span): boolean {

@@ -1,5 +1,5 @@
 import { OPEN_ARRAY, OPEN_OBJECT } from "../message/characters.ts";
-import type { Span } from "../message/envelope.ts";
+import { MAX_NAME_CHARACTERS, type Span } from "../message/envelope.ts";
 import { fold, isAlike } from "../message/fold.ts";
 import { eachMember, listElements, readString } from "../message/members.ts";
 
@@ -23,9 +23,6 @@ export interface ToolPage {
   /** The member `nextCursor`, key and value, where it is there. */
   readonly nextMember: Span | null;
 }
-
-/** Names longer than this are no names: patterns are not run on them. */
-const MAX_NAME_CHARACTERS = 1024;
 
 /** Reads the result of `tools/list`. Undefined where it is no list, or one that peers may read differently. */
 export function readToolPage(bytes: Buffer, result: Span): ToolPage | undefined {
@@ -69,6 +66,7 @@ function readToolName(bytes: Buffer, span: Span): string | null | undefined {
   if (doubtful) return undefined;
   if (name === null || !hasSchema) return null;
   const text: string = name;
+  // Longer ones are no names: patterns are not run on them, and they cannot be called.
   return text.length <= MAX_NAME_CHARACTERS && text.isWellFormed() ? text : null;
 }
 

@@ -63,6 +63,8 @@ export type Trouble =
   | "wrong-direction"
   /** A request's method without an id: some servers run it, and nobody would see the answer. */
   | "request-without-id"
+  /** A notification's method with an id: some peers act on it, others answer it. */
+  | "notification-with-id"
   /** An answer nobody waits for. */
   | "stray-answer"
   /** An answer whose id is another spelling of one that is waiting: clients would take it, unfiltered. */

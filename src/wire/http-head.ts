@@ -79,7 +79,8 @@ function readLine(text: string): HeaderLine | null {
   const value = text.slice(colon + 1).trim();
   if (!TOKEN.test(name) || !VALUE.test(value)) return null;
   const lower = name.toLowerCase();
-  if (known.size >= MAX_KNOWN || text.length > MAX_KNOWN_CHARACTERS || CHANGING.has(lower)) return { name, lower, value };
+  if (known.size >= MAX_KNOWN || text.length > MAX_KNOWN_CHARACTERS || CHANGING.has(lower))
+    return { name, lower, value };
   const line = { name: copy(name), lower, value: copy(value) };
   known.set(copy(text), line);
   return line;

@@ -12,7 +12,10 @@ export interface LineSink {
 
 /** Cuts a stream into lines, however it arrives. */
 export interface LineFramer {
-  push(chunk: Buffer): void;
+  /** Hands on the lines of a chunk. What comes back was not looked at, because of a pause: push it later. */
+  push(chunk: Buffer): Buffer | null;
+  /** Said by the sink while it is handed a line: this one, and no more for now. */
+  pause(): void;
   end(): void;
 }
 
@@ -24,6 +27,7 @@ export function createLineFramer(maxLineBytes: number, sink: LineSink): LineFram
   let held = 0;
   let loose = 0; // how many of the last pieces are small
   let skipping = false;
+  let isPaused = false;
 
   function release(): Buffer[] {
     const kept = pieces;
@@ -52,6 +56,7 @@ export function createLineFramer(maxLineBytes: number, sink: LineSink): LineFram
   return {
     push(chunk) {
       let start = 0;
+      isPaused = false;
       const ascii = isAscii(chunk);
       while (start < chunk.length) {
         const newline = chunk.indexOf(LF, start);
@@ -69,12 +74,17 @@ export function createLineFramer(maxLineBytes: number, sink: LineSink): LineFram
           sink.line(joined, 0, joined.length, isAscii(joined));
         }
         start = end;
+        if (isPaused) return start === chunk.length ? null : chunk.subarray(start);
       }
-      if (start === chunk.length) return;
+      if (start === chunk.length) return null;
       const rest = start === 0 ? chunk : chunk.subarray(start);
       if (!skipping && held + rest.length > maxLineBytes) giveUp();
       if (skipping) sink.excess(rest, false);
       else hold(rest);
+      return null;
+    },
+    pause() {
+      isPaused = true;
     },
     end() {
       if (skipping || held > 0) sink.tail(Buffer.concat(release()), !skipping);

@@ -48,6 +48,12 @@ describe("a command line without the two dashes is shown with them", () => {
     expect(await refusal("--", "")).toBe(`The server's command is empty: "" | ${write} fairlead -- npx some-server`);
   });
 
+  test("but not with patterns that are none", async () => {
+    const none = 'Option --deny cannot be "," | Write --deny <re,re,…>';
+    expect(await refusal("--deny", ",")).toBe(none);
+    expect(await refusal("tools", "--deny", ",")).toBe(none);
+  });
+
   test("but not with the values of variables, which may be secrets", async () => {
     const line = await refusal("--env", "TOKEN=hunter2", "--env=KEY=hunter3", "npx", "server");
     expect(line).toContain("fairlead --env TOKEN=… --env=KEY=… -- npx server");

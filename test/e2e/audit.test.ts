@@ -3,6 +3,8 @@ import { copyFileSync, existsSync, mkdtempSync, readFileSync, rmSync, statSync, 
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeEach, describe, expect } from "vitest";
+import { openAudit } from "../../src/record/audit-log.ts";
+import { event } from "../support/audit.ts";
 import { COMMAND, type Program, type StartFairlead, test, until } from "../support/processes.ts";
 
 const root = mkdtempSync(join(tmpdir(), "fairlead-e2e-audit-"));
@@ -175,6 +177,42 @@ describe("audit verify", () => {
     expect(fairlead("audit", "verify", file)).toMatchObject({
       status: 1,
       stdout: expect.stringMatching(/missing after it/),
+    });
+  });
+
+  test("says loudly what was lost, and of several files what is in each", async ({ start }) => {
+    await end(await begin(start));
+    const key = join(folder, "state", "fairlead", "audit.key");
+    const second = join(folder, "second.jsonl");
+    const log = openAudit({ file: second, keyFile: key, warn: () => {}, limits: { maxBacklogEvents: 1 } });
+    for (let time = 0; time < 4; time++) log.write({ ...event(), time });
+    log.close();
+    expect(fairlead("audit", "verify", second)).toMatchObject({
+      status: 0,
+      stdout: expect.stringMatching(
+        /^\S+: as it was written \(4 records, 1 chain, 1 gap, 3 events lost\)\nLOST: 3 events could not be written, in 1 gap\nnote: /,
+      ),
+    });
+    const count = records().length;
+    const { status, stdout } = fairlead("audit", "verify", file, second);
+    expect(status).toBe(0);
+    expect(stdout.split("\n").slice(0, 4)).toEqual([
+      `2 files: as they were written (${count + 4} records, 2 chains, 1 gap, 3 events lost)`,
+      "LOST: 3 events could not be written, in 1 gap",
+      `${file}: ${count} records`,
+      `${second}: 4 records`,
+    ]);
+  });
+
+  test("calls a file that is no audit log what it is", async ({ start }) => {
+    await end(await begin(start));
+    const notes = join(folder, "notes.txt");
+    writeFileSync(notes, "buy milk\n");
+    const remedy = "None of its lines is a record: give a file that was written with --audit";
+    expect(fairlead("audit", "verify", notes)).toEqual({
+      status: 2,
+      stdout: "",
+      stderr: `Error: This is no audit log: ${notes}\n${remedy}\n`,
     });
   });
 

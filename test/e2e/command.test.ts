@@ -57,21 +57,21 @@ Hidden: 352 bytes, ~88 tokens saved (71 %).
     expect(stdout.split("\n").at(-2)).toBe("4 tools, none hidden: 495 bytes, ~124 tokens in a model's context.");
   });
 
-  const check = "check that the command is an MCP server on stdin and stdout";
+  const what = "that the command is an MCP server on stdin and stdout";
   test.for([
-    ["sends back what it hears", ["cat"], `It sends back what it is told\n${check}`],
-    ["says nothing", ["sleep", "100"], `Request timeout after 1000ms\nIt said nothing: ${check}`],
+    ["sends back what it hears", ["cat"], `It sends back what it is told\nCheck ${what}`],
+    ["says nothing", ["sleep", "100"], `Request timeout after 1000ms\nIt said nothing: check ${what}`],
     [
       "speaks to people",
       ["sh", "-c", "echo; echo Listening; cat >/dev/null"],
-      `Request timeout after 1000ms\nIt wrote "Listening" where MCP messages belong: ${check}`,
+      `Request timeout after 1000ms\nIt wrote "Listening" where MCP messages belong: check ${what}`,
     ],
     [
       "says yes to everything",
       ["yes"],
-      `Request timeout after 1000ms\nIt wrote "y" where MCP messages belong: ${check}`,
+      `Request timeout after 1000ms\nIt wrote "y" where MCP messages belong: check ${what}`,
     ],
-    ["ends", ["sh", "-c", "exit 3"], `The server ended with exit code 3\n${check}`],
+    ["ends", ["sh", "-c", "exit 3"], `The server ended with exit code 3\nCheck ${what}`],
   ] as const)("what %s is no MCP server, and that is said in time", async ([, server, text], { startProgram }) => {
     const since = performance.now();
     const program = startProgram([process.execPath, COMMAND, "tools", "--tools-timeout", "1s", "--", ...server]);

@@ -87,7 +87,7 @@ export function createModel({ denied, tools, revision }: World, from?: State): M
     return denied.test(name) || deniedFolds.has(foldNaively(name));
   }
 
-  function ask(line: Buffer, asking: Asking, direction: Direction): Expected {
+  function ask(line: Buffer, asking: Asking, direction: Direction, inBatch: boolean): Expected {
     const { kind, id, method, params } = asking;
     if (!mayBeSent(method, direction, kind)) return { do: "refuse", why: "direction" };
     if (id === null) {
@@ -99,7 +99,7 @@ export function createModel({ denied, tools, revision }: World, from?: State): M
     const era = member(member(params, "_meta") ?? null, VERSION_KEY) === undefined ? "stateful" : "stateless";
     const { version } = known[era];
     const cursor = method === "tools/list" ? cursorAt(line, member(params, "cursor")) : null;
-    const expected = direction === "up" ? judge(asking, known[era], cursor) : PASS;
+    const expected = direction === "up" ? judge(asking, known[era], cursor, inBatch) : PASS;
     if (expected.do === "wait") known[era] = { tools, next: null, version, isFresh: true };
     // While it waits its id is taken, also by one that will be refused in the end.
     if (expected.do === "wait" && !expected.allowed) passing.add(id.key);
@@ -108,12 +108,14 @@ export function createModel({ denied, tools, revision }: World, from?: State): M
     return expected;
   }
 
-  function judge({ method, subject }: Asking, list: Known, cursor: OpenCall["cursor"]): Expected {
-    if (method === "tools/list" && cursor === null && list.next === null)
+  function judge({ method, subject }: Asking, list: Known, cursor: OpenCall["cursor"], inBatch: boolean): Expected {
+    if (method === "tools/list" && cursor === null && list.next === null && !inBatch)
       return { do: "refuse", why: "from the cache" };
     if (method !== "tools/call") return PASS;
     if (subject === null) return { do: "refuse", why: "no name" };
-    if (list.tools.includes(subject) && !isHidden(subject)) return PASS;
+    const isCertain =
+      list.next === null || (foldNaively(subject) === subject && !new RegExp(denied, "i").test(subject));
+    if (list.tools.includes(subject) && !isHidden(subject) && isCertain) return PASS;
     if (list.next !== null) return { do: "wait", allowed: tools.includes(subject) && !isHidden(subject) };
     return { do: "refuse", why: "tool" };
   }
@@ -178,7 +180,7 @@ export function createModel({ denied, tools, revision }: World, from?: State): M
         return { do: "refuse", why: reading.why };
       case "request":
       case "notification":
-        return ask(line, reading, direction);
+        return ask(line, reading, direction, inBatch);
       case "result":
       case "error":
         return answer(line, reading, direction);

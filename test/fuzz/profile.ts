@@ -73,6 +73,7 @@ const PARAMS_KEYS = level(
   ].flat(),
 );
 const MAX_BYTES = 1024; // of a key at these levels, an id, a method
+const MAX_NAME = 1024; // characters of what a request is about, links aside
 
 /** Methods by who may send them; those that say what they are about, by where. */
 const REQUESTS: Record<string, readonly string[]> = {
@@ -119,7 +120,7 @@ const KNOWN_FOLDED = new Set([...KNOWN].map(foldNaively));
 export function mayBeSent(method: string, direction: "up" | "down", kind: Asking["kind"]): boolean {
   if (!KNOWN.has(method)) return true;
   const isRequest = REQUESTS["up"].includes(method) || REQUESTS["down"].includes(method);
-  if (kind === "notification" && isRequest) return false;
+  if ((kind === "request") !== isRequest) return false;
   return (isRequest ? REQUESTS : NOTIFICATIONS)[direction].includes(method);
 }
 
@@ -163,6 +164,7 @@ function readAsking(line: Buffer, said: Tree | undefined, params: Tree | undefin
   const about = method in SUBJECTS && params !== undefined ? member(params, SUBJECTS[method]) : undefined;
   const subject = stringAt(line, about);
   if (about !== undefined && (subject === null || !subject.isWellFormed())) return refuse("bad-subject");
+  if (subject !== null && SUBJECTS[method] !== "uri" && subject.length > MAX_NAME) return refuse("bad-subject");
   const kind = id === null ? "notification" : "request";
   return { kind, id, method, params: params?.kind === "object" ? params : null, subject };
 }

@@ -34,6 +34,12 @@ test.each([
   }
 });
 
+test("what is not known is passed over in the audit log only where it is a notification by its name and has no id", () => {
+  expect(describeMethod("notifications/x", false)?.class).toBe("pass");
+  expect(describeMethod("notifications/x", true)?.class).toBe("log");
+  expect(describeMethod("vendor/x", false)?.class).toBe("log");
+});
+
 test.each([
   "Tools/Call",
   "tools/call ",

@@ -27,6 +27,8 @@ test.each([
   ["line and paragraph separators", "\u2028\u2029", "\\u2028\\u2029"],
   ["tag characters", "\u{e0041}", "\\u{e0041}"],
   ["variation selectors", "a\ufe0f\u{e0100}", "a\\ufe0f\\u{e0100}"],
+  ["fillers", "a\u3164\u115f\uffa0b", "a\\u3164\\u115f\\uffa0b"],
+  ["the grapheme joiner", "a\u034fb", "a\\u034fb"],
   ["half a surrogate pair", "a\ud800", "a\\ud800"],
 ])("%s is shown so that it stays on its line and in sight", (_what, text, shown) => {
   expect(showText(text)).toBe(shown);

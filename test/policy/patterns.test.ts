@@ -52,6 +52,16 @@ test("the first pattern that matches is named, and all that match count as used"
   expect(matched).toEqual(new Set([one, two]));
 });
 
+test("many long names are not taken for a pattern that does not end", () => {
+  const pattern = parsePattern(".*_write$", "deny");
+  const names = Array.from({ length: 5000 }, (_, index) => `${index}${"_writ".repeat(203)}`);
+  const { matches, reached, hung } = matchNames([pattern], [...names, "x_write"]);
+  expect(hung).toBeNull();
+  expect(reached).toBeGreaterThan(0);
+  expect(reached).toBeLessThan(5000);
+  expect(matches[5000]).toBeNull();
+});
+
 test("a pattern that does not end on a server's name is stopped and named", () => {
   // safe-regex2 lets this one by.
   const pattern = parsePattern("^(a|aa)+$", "deny");

@@ -52,6 +52,7 @@ test("a log as it was written has no findings and no notes", () => {
   desk.replace(lines);
   expect(lines.map((line) => named(line.slice(8, 24), logs)).join("")).toBe("AAAAABCBCBCBCDDDD");
   expect(desk.verify()).toEqual({
+    files: [{ file: desk.file, records: 17 }],
     records: 17,
     chains: 4,
     gaps: 0,
@@ -323,6 +324,29 @@ describe("ends", () => {
     expect(found(verifyAudit({ files: [file, old], keyFile }), names)).toEqual([
       `${file} line 1: records 0 to 2 of chain A are missing before it`,
     ]);
+  });
+
+  test("a file that never was an audit log is called so, one that was is a finding", () => {
+    const own = createDesk();
+    own.chain(1);
+    const notes = join(own.folder, "notes.txt");
+    writeFileSync(notes, "buy milk\nwater the plants\n");
+    for (const files of [[notes], [notes, own.file]]) {
+      expect(() => verifyAudit({ files, keyFile: own.keyFile })).toThrow(
+        expect.objectContaining({ code: "FILE_NOT_READABLE", message: `This is no audit log: ${notes}` }),
+      );
+    }
+    // Something was done to this one.
+    writeFileSync(
+      notes,
+      own
+        .lines()
+        .map((line) => `${line}\r\n`)
+        .join(""),
+    );
+    expect(verifyAudit({ files: [notes], keyFile: own.keyFile }).findings).toHaveLength(3);
+    own.replace(["buy milk"]);
+    expect(found(own.verify())).toContainEqual(expect.stringMatching(/^chain \S+ is missing: it had 3 records$/));
   });
 
   test("a head that was changed is told of, and not believed", () => {

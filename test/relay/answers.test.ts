@@ -201,3 +201,26 @@ describe("who may say what", () => {
     }
   });
 });
+
+describe("a notification with an id", () => {
+  test.each(["notifications/cancelled", "notifications/progress", "notifications/initialized"])(
+    "is refused, and its sender is told: %s",
+    async (method) => {
+      const { client, heard, events } = stage(OPEN);
+      await client(`{"jsonrpc":"2.0","id":5,"method":"${method}","params":{}}\n`);
+      expect(heard("server")).toBe("");
+      expect(heard("client")).toBe(
+        '{"jsonrpc":"2.0","id":5,"error":{"code":-32600,"message":"Invalid request: a notification has no id"}}\n',
+      );
+      expect(events.at(-1)?.rule).toBe("session:notification-with-id");
+    },
+  );
+
+  test("passes where it is nobody's, and is audited as a request", async () => {
+    const { client, heard, events } = stage(OPEN);
+    const line = '{"jsonrpc":"2.0","id":5,"method":"notifications/run_tool","params":{}}\n';
+    await client(line);
+    expect(heard("server")).toBe(line);
+    expect(events.at(-1)).toMatchObject({ kind: "request", class: "log" });
+  });
+});

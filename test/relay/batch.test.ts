@@ -1,4 +1,6 @@
 import { describe, expect, test } from "vitest";
+import { openMessage, whole } from "../../src/message/message.ts";
+import { cpuTime } from "../support/cpu.ts";
 import { denying, OPEN, stage } from "../support/play.ts";
 
 const HELLO = '{"jsonrpc":"2.0","id":"hello","method":"initialize","params":{"protocolVersion":"2025-03-26"}}\n';
@@ -15,6 +17,9 @@ const result = (id: number): string => `{"jsonrpc":"2.0","id":${id},"result":{}}
 const refused = (message: string): string =>
   `{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"${message}"}}`;
 const NOT_HERE = `${refused("Invalid request: batch not supported")}\n`;
+
+const told = (id: number): string =>
+  `{"jsonrpc":"2.0","id":${id},"error":{"code":-32000,"message":"Invalid response"}}\n`;
 
 /** A conversation that settled on a revision, with the tools known. */
 async function settled(revision: string, policy = denying("^denied_tool$")) {
@@ -52,6 +57,24 @@ describe("where no batches were settled on", () => {
     expect(relay.heard("client")).toBe(
       '{"jsonrpc":"2.0","id":7,"error":{"code":-32000,"message":"Invalid response"}}\n',
     );
+  });
+
+  test("whoever waits for an answer in a refused batch is told, wherever it stands among other things", async () => {
+    const relay = await settled("2025-06-18");
+    await relay.client(`${ping(7)}\n${ping(8)}\n`);
+    await relay.server(`[0,[${result(7)}],{"id":7},${result(8)},"x",${result(8)},${result(7)}]\n`);
+    expect(relay.heard("client")).toBe(told(8) + told(7));
+  });
+
+  test("a refused batch of a million things is not looked through one by one", async () => {
+    const relay = await settled("2025-06-18");
+    await relay.client(`${ping(7)}\n`);
+    for (const thing of ["0", "{}"]) {
+      const batch = Buffer.from(`[${`${thing},`.repeat(1_000_000)}0]\n`);
+      const reading = await cpuTime(() => openMessage(whole(batch), "down", "allow"));
+      expect(await cpuTime(() => relay.server(batch))).toBeLessThan(200 + 4 * reading);
+    }
+    expect(relay.heard("client")).toBe("");
   });
 
   test("what a client asks for does not settle it: the server's answer does", async () => {
@@ -143,6 +166,16 @@ describe("where 2025-03-26 was settled on", () => {
     const relay = await settled("2025-03-26");
     await relay.client(`[${ping(1)},[${ping(2)},${call(3, "denied_tool")}]]\n`);
     expect(relay.heard("server")).toBe(`[${ping(1)}]\n`);
+    expect(relay.heard("client")).toBe(`[${refused("Invalid request: batch not supported")}]\n`);
+    expect(relay.events.at(-1)).toMatchObject({ kind: "batch", verdict: "deny", rule: "session:batch" });
+  });
+
+  test("a list in it is the server's to answer: a hundred copies at once would be too much", async () => {
+    const relay = await settled("2025-03-26");
+    const lists = Array.from({ length: 100 }, (_, id) => `{"jsonrpc":"2.0","id":${id},"method":"tools/list"}`);
+    await relay.client(`[${lists.join(",")}]\n`);
+    expect(relay.heard("server")).toBe(`[${lists.join(",")}]\n`);
+    expect(relay.heard("client")).toBe("");
   });
 
   test("a fault anywhere in it refuses all of it", async () => {

@@ -10,6 +10,9 @@ const call = (name: string, id = "7"): string =>
 const list = (id: string): string =>
   `{"jsonrpc":"2.0","id":${id},"result":{"tools":[{"name":"safe_tool","inputSchema":{}}]}}\n`;
 
+const large = (id: number): string =>
+  `{"jsonrpc":"2.0","id":${id},"method":"tools/call","params":{"name":"b","arguments":"${"x".repeat(800_000)}"}}\n`;
+
 describe("a call that was cancelled", () => {
   test("may still be answered within a minute", async () => {
     const { client, server, heard, wait } = stage(OPEN);
@@ -92,6 +95,24 @@ describe("a call that waits for the list", () => {
       expect(heard("server")).toBe(call("safe_tool"));
     },
   );
+
+  test("and is cancelled is in the audit log with its tool, and so is one whose conversation ends", async () => {
+    const { client, passage, events } = stage(denying("^denied_tool$"));
+    await client(call("denied_tool"), cancel("7"), call("safe_tool", "8"));
+    expect(events.map(({ kind, tool, verdict, rule }) => [kind, tool, verdict, rule])).toEqual([
+      ["notification", null, "drop", "session:withdrawn"],
+      ["request", "denied_tool", "drop", "session:withdrawn"],
+    ]);
+    expect(passage.giveUp("up", { code: -32000, message: "Connection closed" })).toHaveLength(1);
+    expect(events.at(-1)).toMatchObject({ tool: "safe_tool", verdict: "deny", rule: "tools:no-list" });
+  });
+
+  test("and is cancelled makes room for others at once", async () => {
+    const { client, heard } = stage(denying("^denied_tool$"));
+    await client(large(1), cancel("1"));
+    await client(large(2));
+    expect(heard("client")).toBe("");
+  });
 
   test("keeps its id from being used by another", async () => {
     const { client, server, heard, session } = stage(denying("^denied_tool$"));

@@ -104,6 +104,26 @@ describe("a call whose list cannot be had is not forwarded, and is told nothing 
     expect(heard("client")).toBe(internal(2));
   });
 
+  test("because it is more than we keep: it is not shown either, and not asked for again", async () => {
+    const { client, server, heard } = stage(denying("^x$"));
+    const tools = Array.from({ length: 10_001 }, (_, index) => `{"name":"a${index}","inputSchema":{}}`).join(",");
+    await client(call("a1"));
+    const { id } = JSON.parse(heard("server")) as { id: string };
+    await server(`{"jsonrpc":"2.0","id":"${id}","result":{"tools":[${tools}]}}\n`);
+    expect(heard("client")).toBe(internal(2));
+    await client(call("a1", 3));
+    expect(heard("client")).toBe(internal(3));
+    expect(heard("server")).toBe("");
+    await client(list(4));
+    await server(`{"jsonrpc":"2.0","id":4,"result":{"tools":[${tools}]}}\n`);
+    expect(heard("client")).toBe(internal(4));
+    // Until the server says something else.
+    await server('{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}\n');
+    heard("server");
+    await client(call("a1", 5));
+    expect(heard("server")).toContain("tools/list");
+  });
+
   test("because too much waits already", async () => {
     const { client, heard } = stage(denying("^x$"));
     const large = `{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"b","arguments":{"t":"${"x".repeat(1024 * 1024)}"}}}\n`;

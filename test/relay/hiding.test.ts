@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { parsePattern } from "../../src/policy/patterns.ts";
-import { createToolFilter } from "../../src/policy/tool-filter.ts";
+import { createToolFilter, NOT_CHECKED, TOO_LONG } from "../../src/policy/tool-filter.ts";
+import { cpuTime } from "../support/cpu.ts";
 import { denying, stage } from "../support/play.ts";
 
 const LIST = '{"jsonrpc":"2.0","id":1,"method":"tools/list"}\n';
@@ -118,6 +119,26 @@ describe("a pattern that would take for ever on a name of the server's", () => {
   });
 });
 
+test("names there was no time for are hidden, and looked at when they are listed again", () => {
+  const filter = createToolFilter({ deny: [parsePattern(".*_write$", "deny")], allow: [] });
+  const names = Array.from({ length: 1000 }, (_, index) => `${index}${"_writ".repeat(203)}`);
+  const first = filter.hiddenBy(names);
+  expect(first.indexOf(NOT_CHECKED)).toBeGreaterThan(0);
+  expect(first.filter((by) => by === NOT_CHECKED || by === null)).toHaveLength(1000);
+  for (let time = 0; time < 200 && filter.hiddenBy(names).includes(NOT_CHECKED); time++);
+  expect(filter.hiddenBy([...names, "x_write"])).toEqual([...names.map(() => null), ".*_write$"]);
+});
+
+test("names that grow when they are compared are hidden, and not kept", () => {
+  const filter = createToolFilter({ deny: [parsePattern("^delete_", "deny")], allow: [] });
+  expect(filter.hiddenBy(["\ufdfa".repeat(129), "é".repeat(129), "\ufdfa".repeat(20)])).toEqual([
+    TOO_LONG,
+    TOO_LONG,
+    TOO_LONG,
+  ]);
+  expect(filter.hiddenBy(["é".repeat(128), "X".repeat(1024), "\ufdfa"])).toEqual([null, null, null]);
+});
+
 test("a log message is looked through in one go, however many tools are hidden", async () => {
   const names = Array.from({ length: 10_000 }, (_, index) => `denied_tool_${index}`);
   const { server, heard, events } = await showing(denying("^denied_tool_"), ...names);
@@ -128,6 +149,17 @@ test("a log message is looked through in one go, however many tools are hidden",
   await server(log("see denied_tool_77"));
   expect(heard("client")).toBe(log("see denied_tool_77"));
   expect(events.at(-1)?.note).toBe("hidden-name");
+});
+
+test("names and texts made to be compared for long are not", async () => {
+  const names = Array.from({ length: 200 }, (_, index) => `denied_${"a".repeat(817 + index)}`);
+  const { server, heard } = await showing(denying("^denied_"), ...names);
+  const text = `denied_${"a".repeat(810)}b`.repeat(7) + "a".repeat(10_000);
+  const look = async (): Promise<void> => {
+    for (let time = 0; time < 5; time++) await server(log(text));
+  };
+  expect(await cpuTime(look)).toBeLessThan(1000);
+  expect(heard("client")).toBe(log(text).repeat(5));
 });
 
 test("an annotation of megabytes is passed on like any other", async () => {

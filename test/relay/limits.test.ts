@@ -7,6 +7,12 @@ const failure = (id: number | string | null, code: number, message: string): str
   `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"error":{"code":${code},"message":"${message}"}}\n`;
 const TOO_LARGE = "Invalid request: message too large";
 
+const about = (method: string, member: string, text: string): string =>
+  `{"jsonrpc":"2.0","id":1,"method":"${method}","params":{"${member}":"${text}"}}\n`;
+
+const list = (id: number, cursor: string): string =>
+  `{"jsonrpc":"2.0","id":${id},"method":"tools/list","params":{"cursor":"${cursor}"}}\n`;
+
 describe("open calls", () => {
   test("a thousand may wait, and the next is refused until one is answered", async () => {
     const { client, server, heard } = stage(OPEN);
@@ -41,6 +47,40 @@ describe("open calls", () => {
       `{"jsonrpc":"2.0","id":"fairlead-${session.id}-1","result":{"tools":[{"name":"safe_tool","inputSchema":{}}]}}\n`,
     );
     expect(heard("server")).toContain('"tools/call"');
+  });
+});
+
+describe("what an open call keeps", () => {
+  test.each([
+    ["tools/call", "name"],
+    ["prompts/get", "name"],
+    ["tasks/get", "taskId"],
+  ])("%s has a name of at most 1,024 characters", async (method, member) => {
+    for (const character of ["x", "é", "\\u00e9", "天", "\\n"]) {
+      const { client, heard } = stage(OPEN);
+      await client(about(method, member, character.repeat(1025)));
+      expect(heard("client")).toContain('"code":-32602');
+      expect(heard("server")).toBe("");
+      await client(about(method, member, character.repeat(1024)));
+      expect(heard("server")).toBe(about(method, member, character.repeat(1024)));
+    }
+  });
+
+  test("a link of any length passes, and its beginning is kept", async () => {
+    const relay = stage(OPEN);
+    const read = about("resources/read", "uri", `data:,${"x".repeat(9_000_000)}`);
+    await relay.client(read);
+    expect(relay.heard("server") === read).toBe(true);
+    expect(relay.session.calls.up.find(1)?.subject).toBe(`data:,${"x".repeat(4090)}`);
+    expect(relay.events.at(-1)?.tool).toHaveLength(4096);
+  });
+
+  test("a cursor of more than 4,096 characters is not followed", async () => {
+    const relay = stage(denying("^x$"));
+    await relay.client(list(1, "c".repeat(4096)), list(2, "c".repeat(4097)));
+    expect(relay.heard("server")).toBe(list(1, "c".repeat(4096)) + list(2, "c".repeat(4097)));
+    expect(relay.session.calls.up.find(1)?.cursor).toHaveLength(4096);
+    expect(relay.session.calls.up.find(2)?.cursor).toBeUndefined();
   });
 });
 

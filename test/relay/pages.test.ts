@@ -120,6 +120,27 @@ describe("a call", () => {
     },
   );
 
+  test.each([
+    ["^denied_", "Denied_Tool", "denied_tool"],
+    ["^denied_", "ｄenied_tool", "denied_tool"],
+    ["^Denied_", "denied_tool", "Denied_Tool"],
+  ])("of what a later page may hide waits for it: %s hides %s once there is %s", async (pattern, shown, denied) => {
+    const relay = stage(denying(pattern));
+    await relay.client(list(1));
+    await relay.server(page(1, tools("a", shown), '"nextCursor":"2"'));
+    expect(relay.heard("client")).toBe(page(1, tools("a", shown), '"nextCursor":"2"'));
+    heardBy(relay);
+    await relay.client(call(2, shown), call(3, "a"));
+    const first = heardBy(relay);
+    expect(first.rest).toEqual([call(3, "a").trimEnd()]);
+    await relay.server(page(first.own[0].id, tools("a", shown), '"nextCursor":"2"'));
+    await relay.server(page(heardBy(relay).own[0].id, tools(denied)));
+    expect(relay.heard("client")).toContain(`Tool not found: ${shown}`);
+    expect(relay.heard("server")).toBe("");
+    await relay.client(list(4));
+    expect(relay.heard("client")).toBe(page(4, tools("a")));
+  });
+
   test("and many more wait for one fetch", async () => {
     const relay = stage(denying("^denied_"));
     await relay.client(call(1, "a"), call(2, "b"), call(3, "denied_1"));

@@ -1,6 +1,13 @@
 import { describe, expect, test } from "vitest";
 import { openMessage, whole } from "../../src/message/message.ts";
-import { type CatalogueKeeper, createCatalogue, MAX_TOOLS } from "../../src/session/catalogue.ts";
+import {
+  type CatalogueKeeper,
+  createCatalogue,
+  MAX_CATALOGUE_BYTES,
+  MAX_CURSOR_CHARACTERS,
+  MAX_PAGES,
+  MAX_TOOLS,
+} from "../../src/session/catalogue.ts";
 import { readToolPage } from "../../src/session/tool-page.ts";
 
 function learn(
@@ -23,6 +30,13 @@ const names = ({ tools }: CatalogueKeeper): string[] => tools.map(({ name }) => 
 /** The result that a list of all tools is put into. */
 const frame = ({ frame: around }: CatalogueKeeper): string =>
   `${around?.before.toString()}…${around?.after.toString()}`;
+
+const many = (count: number): string => Array.from({ length: count }, (_, index) => tool(`t${index}`)).join(",");
+
+const page = (bytes: number, rest: string): string => {
+  const text = `{"tools":[${tool("a")}],"more":"@"${rest}}`;
+  return text.replace("@", "x".repeat(bytes - text.length + 1));
+};
 
 test("a list of one page is whole when the page is learnt", () => {
   const catalogue = createCatalogue();
@@ -96,11 +110,63 @@ test("an entry that is no tool is not among the tools", () => {
   expect(names(catalogue)).toEqual(["a"]);
 });
 
-test("a list without end is not kept without end", () => {
-  const catalogue = createCatalogue();
-  const many = Array.from({ length: MAX_TOOLS + 5 }, (_, index) => tool(`t${index}`));
-  learn(catalogue, `{"tools":[${many.join(",")}]}`, null);
-  expect(catalogue.tools).toHaveLength(MAX_TOOLS);
+describe("a list that is too large cannot be had, and nothing of it is kept", () => {
+  const HAD = { isComplete: true, isTooLarge: false };
+  const NOT_HAD = { isComplete: false, isTooLarge: true, tools: [], frame: null, next: undefined };
+
+  test("with more than 10,000 tools", () => {
+    const catalogue = createCatalogue();
+    learn(catalogue, `{"tools":[${many(MAX_TOOLS)}]}`, null);
+    expect(catalogue).toMatchObject(HAD);
+    learn(catalogue, `{"tools":[${many(MAX_TOOLS)}],"nextCursor":"2"}`, null);
+    learn(catalogue, `{"tools":[${tool("more")}]}`, "2");
+    expect(catalogue).toMatchObject(NOT_HAD);
+    learn(catalogue, `{"tools":[${tool("more")}]}`, "2");
+    expect(catalogue).toMatchObject(NOT_HAD);
+  });
+
+  test("with more than 16 MB, on all pages together, what stands around the tools included", () => {
+    const catalogue = createCatalogue();
+    learn(catalogue, page(MAX_CATALOGUE_BYTES, ""), null);
+    expect(catalogue).toMatchObject(HAD);
+    learn(catalogue, page(MAX_CATALOGUE_BYTES + 1, ""), null);
+    expect(catalogue).toMatchObject(NOT_HAD);
+    learn(catalogue, page(MAX_CATALOGUE_BYTES - 1000, ',"nextCursor":"2"'), null);
+    expect(catalogue.isTooLarge).toBe(false);
+    learn(catalogue, `{"tools":[{"name":"b","inputSchema":{},"x":"${"x".repeat(2000)}"}]}`, "2");
+    expect(catalogue).toMatchObject(NOT_HAD);
+  });
+
+  test("with more than 500 pages", () => {
+    for (const count of [MAX_PAGES, MAX_PAGES + 1]) {
+      const catalogue = createCatalogue();
+      for (let nth = 1; nth <= count; nth++) {
+        const next = nth === count ? "" : ',"nextCursor":"again"';
+        learn(catalogue, `{"tools":[${tool(`t${nth}`)}]${next}}`, nth === 1 ? null : "again");
+      }
+      expect(catalogue).toMatchObject(count === MAX_PAGES ? HAD : NOT_HAD);
+    }
+  });
+
+  test("with a cursor of more than 4,096 characters", () => {
+    const cursor = "é".repeat(MAX_CURSOR_CHARACTERS);
+    const catalogue = createCatalogue();
+    learn(catalogue, `{"tools":[${tool("a")}],"nextCursor":"${cursor}"}`, null);
+    expect(catalogue).toMatchObject({ isTooLarge: false, next: cursor });
+    learn(catalogue, `{"tools":[${tool("a")}],"nextCursor":"${cursor}x"}`, null);
+    expect(catalogue).toMatchObject(NOT_HAD);
+  });
+
+  test("until it is begun anew, or changes", () => {
+    const catalogue = createCatalogue();
+    const tooMany = `{"tools":[${many(MAX_TOOLS + 1)}]}`;
+    learn(catalogue, tooMany, null);
+    learn(catalogue, `{"tools":[${tool("a")}]}`, null);
+    expect(catalogue).toMatchObject(HAD);
+    learn(catalogue, tooMany, null);
+    catalogue.forget();
+    expect(catalogue.isTooLarge).toBe(false);
+  });
 });
 
 describe("a list of all pages is put into the first page's result, without its cursor", () => {

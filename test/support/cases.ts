@@ -19,6 +19,8 @@ export interface Case {
   readonly mustNotLeak: readonly string[];
   readonly setup: Setup | null;
   readonly expect: Readonly<Record<string, unknown>>;
+  /** Of the request or response it comes in; a list where one stands more than once. */
+  readonly headers: Readonly<Record<string, string | readonly string[]>>;
 }
 
 interface Setup {
@@ -52,6 +54,7 @@ export function loadCases(): Case[] {
         mustNotLeak: raw.must_not_leak ?? [],
         setup: raw.setup ?? null,
         expect: raw.expect ?? {},
+        headers: raw.headers ?? {},
         get bytes() {
           return makeBytes(raw);
         },

@@ -50,6 +50,24 @@ function cutBy(bytes: Buffer, sizes: readonly number[]): Buffer[] {
   return chunks;
 }
 
+test("a pause ends with the line it is said in, and what is left comes back", () => {
+  const seen: string[] = [];
+  const framer = createLineFramer(5, {
+    line: (bytes, from, to) => {
+      seen.push(bytes.toString("latin1", from, to));
+      framer.pause();
+    },
+    excess: (bytes) => seen.push(`excess ${bytes.toString()}`),
+    tail: (bytes) => seen.push(`tail ${bytes.toString()}`),
+  });
+  framer.pause(); // outside of a line it means nothing
+  let left = framer.push(Buffer.from("a\nb\ntoo long\nc\nd"));
+  expect(left?.toString()).toBe("b\ntoo long\nc\nd");
+  while (left !== null) left = framer.push(left);
+  expect(framer.push(Buffer.from("e\n"))).toBeNull();
+  expect(seen).toEqual(["a\n", "b\n", "excess too long\n", "c\n", "de\n"]);
+});
+
 describe("however a stream is cut", () => {
   test("the pieces put together are the stream", () => {
     fc.assert(

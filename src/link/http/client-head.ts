@@ -69,6 +69,8 @@ export function readClientHead(rawHeaders: readonly string[], without: ReadonlyS
       // Who has a header taken away on the way lets us see another request than the server.
       if (dropped !== without && [...SINGLE].some((each) => dropped.has(each) && !without.has(each))) doubtful = name;
     } else if (name === "accept") accept.push(value);
+    // Others would have to be undone before anybody could read what is meant.
+    else if (name === "transfer-encoding" && value.toLowerCase() !== "chunked") doubtful = name;
     else if (name.startsWith("mcp-param-")) {
       if (mcpParams.some(([other]) => other === name)) doubtful = name;
       mcpParams.push([name, value]);

@@ -18,7 +18,7 @@ export function replyJson(response: ServerResponse, status: number, body: Buffer
   discard(response.req);
   for (let index = 0; index < headers.length; index += 2) response.appendHeader(headers[index], headers[index + 1]);
   response.writeHead(status, { "Content-Type": "application/json", "Content-Length": body.length });
-  response.end(body);
+  finish(response, body);
 }
 
 /** Answers without a body. */
@@ -27,7 +27,15 @@ export function replyEmpty(response: ServerResponse, status: number, headers: re
   discard(response.req);
   for (let index = 0; index < headers.length; index += 2) response.appendHeader(headers[index], headers[index + 1]);
   response.writeHead(status, status === 204 ? {} : { "Content-Length": 0 });
-  response.end();
+  finish(response, null);
+}
+
+/** Ends a response. A connection that closes behind it must not do so while the client still speaks: it would not hear it. */
+function finish(response: ServerResponse, body: Buffer | null): void {
+  if (response.req.complete || response.shouldKeepAlive) return void response.end(body ?? undefined);
+  response.flushHeaders();
+  if (body !== null) response.write(body);
+  response.req.once("end", () => response.end());
 }
 
 /**
@@ -44,37 +52,3 @@ function discard(request: IncomingMessage): void {
 }
 
 const MAX_DISCARDED_BYTES = 16_777_216;
-
-/**
- * Reads the body of a request whose Content-Length is `length`, at most `maxBytes` of it. Calls back once: with the body, with null
- * where it is too large. Not at all where the client is gone.
- */
-export function readBody(
-  request: IncomingMessage,
-  length: string | null,
-  maxBytes: number,
-  done: (body: Buffer | null) => void,
-): void {
-  if (Number(length ?? 0) > maxBytes) return done(null);
-  let first: Buffer | null = null;
-  let more: Buffer[] | null = null;
-  let size = 0;
-  let isOver = false;
-  request.on("data", (chunk: Buffer) => {
-    size += chunk.length;
-    if (isOver) return;
-    if (size > maxBytes) {
-      isOver = true;
-      first = null;
-      more = null;
-      return done(null);
-    }
-    if (first === null) first = chunk;
-    else (more ??= [first]).push(chunk);
-  });
-  request.on("end", () => {
-    if (!isOver) done(more === null ? (first ?? NOTHING) : Buffer.concat(more));
-  });
-}
-
-const NOTHING = Buffer.alloc(0);
