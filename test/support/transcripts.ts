@@ -54,8 +54,8 @@ function expectInOrder(what: string, stream: readonly string[], others: readonly
  * which would change it for everybody.
  */
 export function putBack({ client, server }: Sides): Sides {
-  const refused = client.up.filter((line) => line.includes('"method":"initialize"')).map(idIn);
-  const isForServer = (line: string): boolean => idIn(line) === undefined || !refused.includes(idIn(line));
+  const refused = new Set(client.up.filter((line) => line.includes(`"method":"initialize"`)).map(idIn));
+  const isForServer = (line: string): boolean => idIn(line) === undefined || !refused.has(idIn(line));
   const asked = client.up.filter((line) => idIn(line) !== undefined && isForServer(line));
   const names = new Map<string, { readonly id: string; readonly token: string | undefined }>();
   const up = server.up.flatMap((line) => {
