@@ -1,3 +1,4 @@
+import { admits } from "../link/http/client-head.ts";
 import type { Visit } from "../link/http/door.ts";
 import { replyEmpty, replyError } from "../link/http/reply.ts";
 import { openMessage, whole } from "../message/message.ts";
@@ -34,38 +35,40 @@ export function createHost(options: HostOptions): Host {
   const sessions = new Map<string, Hosted>();
   const closing = new Set<Promise<void>>();
   let opening = 0;
+  let isOver = false;
 
   const sweep = setInterval(
     () => {
       const before = Date.now() - idleMs;
       for (const session of sessions.values()) {
-        if (session.idleSince !== null && session.idleSince < before) end(session);
+        if (session.idleSince !== null && session.idleSince < before) void session.close();
       }
     },
     Math.min(idleMs, SWEEP_MS),
   ).unref();
 
-  function end(session: Hosted): void {
-    const over = session.close().finally(() => closing.delete(over));
+  function onClosed(id: string, left: Promise<void>): void {
+    sessions.delete(id);
+    const over = left.finally(() => closing.delete(over));
     closing.add(over);
   }
 
   /** Opens a session for whoever asks, where there is room. */
   function admit(visit: Visit, hasOneStream: boolean, then: (session: Hosted) => void): void {
     const { response } = visit;
-    if (sessions.size + opening >= maxSessions) {
+    // Those that are ending count: their processes are still there.
+    if (isOver || sessions.size + opening + closing.size >= maxSessions) {
       response.setHeader("Retry-After", "10");
       return replyError(response, 503, FULL, null);
     }
     opening++;
     const { seats, knowledge, open } = options;
     const principal = visit.principal?.id ?? null;
-    const onClosed = (id: string): void => void sessions.delete(id);
     openHosted({ seats, knowledge, open, principal, hasOneStream, onClosed })
       .finally(() => opening--)
       .then(
         (session) => {
-          if (response.destroyed) return void session.close();
+          if (response.destroyed || isOver) return void session.close();
           sessions.set(session.id, session);
           then(session);
         },
@@ -85,6 +88,9 @@ export function createHost(options: HostOptions): Host {
   function post(visit: Visit): void {
     const { head, response } = visit;
     const { sessionId, protocolVersion } = head;
+    if (!admits(head.accept, "application/json") && !admits(head.accept, "text/event-stream")) {
+      return replyError(response, 406, NOT_ACCEPTABLE, null);
+    }
     readMessage(visit, maxMessageBytes, (body) => {
       const session = find(sessionId, visit);
       if (session !== null) {
@@ -119,7 +125,7 @@ export function createHost(options: HostOptions): Host {
       const session = find(head.sessionId, visit);
       if (session === null) return replyError(response, 404, NO_SESSION, null);
       if (method === "GET") return session.listen(visit, null);
-      end(session);
+      void session.close();
       replyEmpty(response, 200, []);
     },
     visitStream(visit) {
@@ -136,11 +142,13 @@ export function createHost(options: HostOptions): Host {
       readMessage(visit, maxMessageBytes, (body) => session.post(visit, body, []));
     },
     async close() {
+      isOver = true;
       clearInterval(sweep);
-      for (const session of sessions.values()) end(session);
+      for (const session of sessions.values()) void session.close();
       await Promise.all(closing);
     },
     destroy() {
+      isOver = true;
       clearInterval(sweep);
       for (const session of sessions.values()) session.destroy();
     },
@@ -151,6 +159,10 @@ const SWEEP_MS = 10_000;
 const FULL = { code: -32000, message: "Too many sessions" };
 const NO_SERVER = { code: -32000, message: "The server could not be started" };
 const SESSION_MISSING = { code: -32000, message: "Bad Request: Mcp-Session-Id header is required" };
+const NOT_ACCEPTABLE = {
+  code: -32000,
+  message: "Not Acceptable: Client must accept application/json and text/event-stream",
+};
 const BAD_VERSION = { code: -32000, message: "Bad Request: Unsupported protocol version" };
 
 /** Revisions look like dates; which of them the server speaks it said itself. */

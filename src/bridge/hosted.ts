@@ -39,7 +39,8 @@ export interface HostedOptions {
   readonly open: (listener: ServerListener, onEnd: () => void) => Promise<ServerEnd>;
   /** Whether everything goes down one stream, as in the transport of 2024-11-05. */
   readonly hasOneStream: boolean;
-  readonly onClosed: (id: string) => void;
+  /** It is over. The promise resolves when nothing is left of it. */
+  readonly onClosed: (id: string, left: Promise<void>) => void;
 }
 
 /** Messages that wait for a stream to leave by, at the most. */
@@ -48,7 +49,7 @@ const MAX_QUEUED_BYTES = 1_048_576;
 
 /** Opens a session. Rejects where no server session can be had. */
 export async function openHosted(options: HostedOptions): Promise<Hosted> {
-  const { seats, hasOneStream, onClosed } = options;
+  const { seats, hasOneStream } = options;
   const id = randomBytes(16).toString("hex");
   const replies = new Map<Call, PostReply>();
   let standing: EventStream | null = null;
@@ -75,7 +76,13 @@ export async function openHosted(options: HostedOptions): Promise<Hosted> {
     const message = flatten(onward === "untouched" ? payload : whole(onward));
     const answered = (turns ?? []).filter((turn) => turn.answers !== undefined);
     if (answered.length === 0) deliver(message, turns?.[0] ?? null);
-    for (const turn of answered) if (turn.answers !== undefined) answer(turn.answers, message);
+    for (const turn of answered) {
+      if (turn.answers === undefined) continue;
+      answer(turn.answers, message);
+      // Where the server does not want to begin there is no session.
+      const isBegun = turn.answers.method.name !== "initialize" || turn.message.envelope.kind === "result";
+      if (!isBegun && !hasOneStream) void close();
+    }
   }
 
   function answer(call: Call, message: Buffer): void {
@@ -87,7 +94,7 @@ export async function openHosted(options: HostedOptions): Promise<Hosted> {
 
   /** Sends what is no answer: on the stream of the request it is about, or else on the standing one. */
   function deliver(message: Buffer, turn: Turn | null): void {
-    if (hasOneStream) return void standing?.send(message);
+    if (hasOneStream) return standing?.send(message);
     const related = turn === null ? null : relatedTo(turn);
     const reply = related ?? latest();
     if (reply !== null) return reply.send(message);
@@ -156,7 +163,13 @@ export async function openHosted(options: HostedOptions): Promise<Hosted> {
     }
     for (const reply of replies.values()) reply.end();
     standing?.end();
-    onClosed(id);
+  }
+
+  /** The server ended by itself. */
+  function end(): void {
+    if (isOver) return;
+    finish();
+    options.onClosed(id, Promise.resolve());
   }
 
   function carryUp(visit: Visit, body: Buffer, outcome: Outcome, headers: readonly string[]): void {
@@ -181,11 +194,14 @@ export async function openHosted(options: HostedOptions): Promise<Hosted> {
       const reply = createPostReply({ visit, calls, headers, onGone });
       for (const call of calls) replies.set(call, reply);
       if (back !== null) reply.send(back);
+      // What the server said when there was no way to the client.
+      if (reply.canStream) for (const message of takeQueue()) reply.send(message);
     }
     server?.send(bytes, turns.length === 1 ? turns[0].message : openMessage(whole(bytes), "up", "allow"));
   }
 
-  server = await options.open(listener, finish);
+  server = await options.open(listener, end);
+  if (hasEnded()) throw new Error("the server ended before the session began");
   return {
     id,
     principal: options.principal,
@@ -206,7 +222,7 @@ export async function openHosted(options: HostedOptions): Promise<Hosted> {
         if (outcome instanceof Promise) void outcome.then((settled) => carryUp(visit, body, settled, headers));
         else carryUp(visit, body, outcome, headers);
       };
-      if (server?.isFull === true) server.whenReady(go);
+      if (server?.isFull) server.whenReady(go);
       else go();
     },
     listen(visit, greeting) {
@@ -219,10 +235,7 @@ export async function openHosted(options: HostedOptions): Promise<Hosted> {
         if (hasOneStream && !isOver) void close();
       });
       if (greeting !== null) standing.outlet.write(greeting);
-      const waiting = queue;
-      queue = [];
-      queuedBytes = 0;
-      for (const message of waiting) standing.send(message);
+      for (const message of takeQueue()) standing.send(message);
     },
     close,
     destroy() {
@@ -231,9 +244,23 @@ export async function openHosted(options: HostedOptions): Promise<Hosted> {
     },
   };
 
+  function hasEnded(): boolean {
+    return isOver;
+  }
+
+  function takeQueue(): Buffer[] {
+    const waiting = queue;
+    queue = [];
+    queuedBytes = 0;
+    return waiting;
+  }
+
   async function close(): Promise<void> {
+    if (isOver) return;
     finish();
-    await server?.close();
+    const left = server?.close() ?? Promise.resolve();
+    options.onClosed(id, left);
+    await left;
   }
 }
 

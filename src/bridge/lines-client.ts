@@ -1,4 +1,5 @@
 import type { Readable, Writable } from "node:stream";
+import { setTimeout as delay } from "node:timers/promises";
 import type { Outcome } from "../action/outcome.ts";
 import { flatten } from "../message/flatten.ts";
 import { createGistReader, type GistReader } from "../message/gist.ts";
@@ -16,6 +17,8 @@ export interface LinesClient {
   readonly listener: ServerListener;
   /** Lets messages flow. Resolves when the client is done: it closed, or it is gone. */
   run(end: ServerEnd): Promise<void>;
+  /** Resolves when nobody waits for an answer any more, or after so long. */
+  answered(limitMs: number): Promise<void>;
   /** Tells all who wait that nobody will answer, and lets what was written leave. */
   giveUp(): Promise<void>;
 }
@@ -103,7 +106,14 @@ export function createLinesClient(options: LinesClientOptions): LinesClient {
       });
       return new Promise((resolve) => {
         leave = resolve;
-        input.on("data", (chunk: Buffer) => framer.push(chunk));
+        input.on("data", (chunk: Buffer) => {
+          framer.push(chunk);
+          // A slow reader slows the writer: the server's, and the client itself where answers are ours.
+          const full = end.isFull ? end : toClient.isFull ? toClient : null;
+          if (full === null) return;
+          input.pause();
+          full.whenReady(() => input.resume());
+        });
         const close = (): void => {
           framer.end();
           resolve();
@@ -112,6 +122,10 @@ export function createLinesClient(options: LinesClientOptions): LinesClient {
         input.once("close", close);
         input.once("error", close);
       });
+    },
+    async answered(limitMs) {
+      const until = Date.now() + limitMs;
+      while (session.calls.up.waiting().length > 0 && Date.now() < until && !toClient.isClosed) await delay(20);
     },
     async giveUp() {
       for (const answer of passage.giveUp("up", CLOSED)) toClient.writeLine(answer);

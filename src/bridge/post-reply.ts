@@ -12,6 +12,10 @@ export interface PostReply {
   readonly canStream: boolean;
   readonly isFull: boolean;
   whenReady(resume: () => void): void;
+  /** How many bytes the client has not taken yet. */
+  readonly behind: number;
+  /** Gives up on a client that does not read. For it, the connection broke. */
+  cut(): void;
   /** Sends something that is no answer. */
   send(message: Buffer): void;
   /** Sends the answer to one of the calls. With the last of them it is over. */
@@ -72,6 +76,10 @@ export function createPostReply({ visit, calls, headers, onGone }: PostReplyOpti
       if (stream === null) resume();
       else stream.outlet.whenReady(resume);
     },
+    get behind() {
+      return response.writableLength;
+    },
+    cut: () => void response.destroy(),
     send(message) {
       if (!isOver) open().send(message);
     },

@@ -1,16 +1,14 @@
 import type { Outcome } from "../action/outcome.ts";
 import type { Visit } from "../link/http/door.ts";
-import { replyEmpty, replyError } from "../link/http/reply.ts";
-import { composeError } from "../message/compose.ts";
-import { type Edit, splice } from "../message/edit.ts";
-import type { Span } from "../message/envelope.ts";
-import { spell } from "../message/id.ts";
-import { findMember, readString } from "../message/members.ts";
+import { replyEmpty, replyError, replyJson } from "../link/http/reply.ts";
+import { composeError, type WireError } from "../message/compose.ts";
+import { findMember } from "../message/members.ts";
 import { type Message, openMessage, type Payload, whole } from "../message/message.ts";
 import { createLearner } from "../relay/learn.ts";
 import type { Call } from "../session/calls.ts";
 import { createCatalogue } from "../session/catalogue.ts";
 import type { Exchange } from "../session/exchange.ts";
+import { type Named, numberOf, rename, restore, wantsLog } from "./aliases.ts";
 import { CLOSED } from "./answers.ts";
 import { createPostReply, type PostReply } from "./post-reply.ts";
 import { answerHere } from "./refusal.ts";
@@ -28,22 +26,23 @@ export interface Shared {
 export interface SharedOptions {
   readonly seats: SeatOptions;
   readonly open: (listener: ServerListener, onEnd: () => void) => Promise<ServerEnd>;
+  /** How many bytes may wait for one client, and for all. Who does not read is cut off: the others must not wait. */
+  readonly maxBehindBytes: number;
 }
 
-/** A request on its way: what its sender called it, and who that was. */
-interface Asked {
+/** A request on its way, and who sent it. */
+interface Asked extends Named {
   readonly seat: Seat;
-  readonly call: Call;
   readonly reply: PostReply;
-  /** The progress token its sender gave it: JSON text, as latin1. */
-  readonly token: string | null;
+  /** Whether its sender wants to hear what the server logs meanwhile. */
+  readonly wantsLog: boolean;
 }
 
 /**
  * Many clients, one process. Ids and progress tokens are made unique on the way up and put back on
  * the way down, so that nobody gets another's answer; nothing else of a message changes.
  */
-export function createShared({ seats, open }: SharedOptions): Shared {
+export function createShared({ seats, open, maxBehindBytes }: SharedOptions): Shared {
   const asked = new Map<number, Asked>();
   let counter = 0;
   let server: Promise<ServerEnd> | null = null;
@@ -68,6 +67,7 @@ export function createShared({ seats, open }: SharedOptions): Shared {
       server = null;
       current = null;
       for (const [number, entry] of asked) giveUp(number, entry);
+      asker.passage.giveUp("up", CLOSED);
     }).then(
       (opened) => (current = opened),
       (error: unknown) => {
@@ -89,35 +89,44 @@ export function createShared({ seats, open }: SharedOptions): Shared {
       const message = openMessage(payload, "down", exchange.breaks);
       const number = numberOf(message);
       const entry = number === null ? undefined : asked.get(number);
-      if (entry !== undefined && number !== null) return deliver(restore(message, entry), entry, number, exchange);
+      if (entry !== undefined && number !== null)
+        return deliver(restore(message, number, entry), entry, number, exchange);
       const { envelope } = message;
       if (envelope.kind === "request") {
-        current?.send(composeError(envelope.id, { code: -32601, message: "Method not found" }), message);
-      } else if (envelope.kind === "notification") relate(payload, exchange);
+        current?.send(composeError(envelope.id, NOT_FOUND), message);
+      } else if (envelope.kind === "notification") relate(message, payload, exchange);
       else void asker.passage.pass(payload, "down", exchange);
     },
     isWaiting: () => false,
     trouble: (kind, text) => seats.witness.trouble(kind, text),
-    get isFull() {
-      return fullOne() !== null;
-    },
-    whenReady(resume) {
-      const full = fullOne();
-      if (full === null) resume();
-      else full.whenReady(resume);
-    },
+    isFull: false, // nobody waits because somebody else does not read
+    whenReady: (resume) => resume(),
   };
 
-  function fullOne(): PostReply | null {
-    for (const { reply } of asked.values()) if (reply.isFull) return reply;
-    return null;
+  /** Cuts off whoever does not read what is sent to it. */
+  function checkBehind(reply: PostReply): void {
+    if (reply.behind > maxBehindBytes) {
+      seats.witness.trouble("http:slow-reader", "cut off a client that does not read what it asked for");
+      return reply.cut();
+    }
+    let total = 0;
+    let worst = reply;
+    for (const { reply: other } of asked.values()) {
+      total += other.behind;
+      if (other.behind > worst.behind) worst = other;
+    }
+    if (total > maxBehindBytes * MAX_BEHIND) worst.cut();
   }
 
-  /** What names no request can only be meant for the one there is. */
-  function relate(payload: Payload, exchange: Exchange): void {
-    const [only] = asked;
-    if (asked.size === 1) deliver(payload, only[1], only[0], exchange);
-    else seats.witness.trouble("http:no-stream", "dropped a notification: it names no request, and there are several");
+  /** What names no request may be anybody's. Log messages are for whoever asked for them, where that is clear. */
+  function relate({ envelope }: Message, payload: Payload, exchange: Exchange): void {
+    const method = "method" in envelope ? envelope.method.name : "";
+    if (method === "notifications/tools/list_changed") return void asker.passage.pass(payload, "down", exchange);
+    const wanted = [...asked].filter(([, { wantsLog }]) => wantsLog);
+    if (method === "notifications/message" && wanted.length === 1) {
+      return deliver(payload, wanted[0][1], wanted[0][0], exchange);
+    }
+    seats.witness.trouble("http:no-stream", "dropped a notification: it names no request that waits");
   }
 
   function deliver(payload: Payload, entry: Asked, number: number, exchange: Exchange): void {
@@ -130,7 +139,11 @@ export function createShared({ seats, open }: SharedOptions): Shared {
     if (onward === "nothing") return;
     const bytes = onward === "untouched" ? payload.bytes.subarray(payload.start, payload.end) : onward;
     const turn = turns?.[0];
-    if (turn?.answers !== call) return reply.send(bytes);
+    if (turn?.answers !== call) {
+      reply.send(bytes);
+      if (reply.isFull) checkBehind(reply);
+      return;
+    }
     asked.delete(number);
     reply.answer(call, bytes, statusFor(turn.message));
   }
@@ -146,6 +159,10 @@ export function createShared({ seats, open }: SharedOptions): Shared {
       if (envelope.kind !== "notification" || envelope.method.name === "notifications/cancelled") return;
       return current?.send(body, judged);
     }
+    // What the older era has and this one has not would change the process for everybody.
+    if (OF_THE_OLDER_ERA.has(call.method.name)) return refuse(visit, seat, call, NOT_FOUND, 404);
+    // It ended while the request waited for something of ours.
+    if (current === null) return refuse(visit, seat, call, CLOSED, 502);
     const message = onward === "untouched" ? judged : openMessage(whole(onward), "up", "allow");
     const number = ++counter;
     const onGone = (): void => {
@@ -156,8 +173,8 @@ export function createShared({ seats, open }: SharedOptions): Shared {
     };
     const reply = createPostReply({ visit, calls: [call], headers: [], onGone });
     const { payload, token } = rename(message, number);
-    asked.set(number, { seat, call, reply, token });
-    current?.send(payload, message);
+    asked.set(number, { seat, call, reply, token, wantsLog: wantsLog(message) });
+    current.send(payload, message);
   }
 
   return {
@@ -190,68 +207,16 @@ export function createShared({ seats, open }: SharedOptions): Shared {
   };
 }
 
-/** The number we gave the request that a message of the server's is about. */
-function numberOf(message: Message): number | null {
-  const { bytes, envelope } = message;
-  if (envelope.kind === "result" || envelope.kind === "error") {
-    return envelope.id !== null && envelope.id.quoted === null ? Number(envelope.id.key) : null;
-  }
-  if (envelope.kind !== "notification") return null;
-  const span = tokenOf(message) ?? subscriptionOf(message);
-  if (span === null) return null;
-  const number = Number(readString(bytes, span) ?? bytes.toString("latin1", span.start, span.end));
-  return Number.isSafeInteger(number) ? number : null;
-}
+const NOTHING = Buffer.alloc(0);
+const NOT_FOUND = { code: -32601, message: "Method not found" };
 
-/** Gives a request a number of ours in place of its id and of its progress token. */
-function rename(message: Message, number: number): { payload: Buffer; token: string | null } {
-  const { bytes, start, end } = message;
-  const edits: Edit[] = [];
-  const by = Buffer.from(String(number));
-  const id = findMember(bytes, rootOf(message), "id");
-  if (id !== null) edits.push({ span: id, by });
-  const token = tokenOf(message);
-  if (token !== null) edits.push({ span: token, by });
-  edits.sort((one, other) => one.span.start - other.span.start);
-  const text = token === null ? null : bytes.toString("latin1", token.start, token.end);
-  return { payload: splice({ ...message, start, end }, edits), token: text };
-}
+/** So many times what may wait for one client may wait for all. */
+const MAX_BEHIND = 4;
 
-/** Puts back what the sender of a request called it. */
-function restore(message: Message, { call, token }: Asked): Payload {
-  const { envelope } = message;
-  const edits: Edit[] = [];
-  const put = (span: Span | null, text: string | null): void => {
-    if (span !== null && text !== null) edits.push({ span, by: Buffer.from(text, "latin1") });
-  };
-  if (envelope.kind === "notification") {
-    put(envelope.method.name === "notifications/progress" ? tokenOf(message) : null, token);
-    put(subscriptionOf(message), spell(call.id));
-  } else put(findMember(message.bytes, rootOf(message), "id"), spell(call.id));
-  edits.sort((one, other) => one.span.start - other.span.start);
-  return whole(splice(message, edits));
-}
+const OF_THE_OLDER_ERA = new Set(["initialize", "logging/setLevel", "resources/subscribe", "resources/unsubscribe"]);
 
-/** A request's progress token, or that of a notification of progress. */
-function tokenOf({ bytes, envelope }: Message): Span | null {
-  if (!("params" in envelope) || envelope.params === null) return null;
-  if (envelope.kind === "notification") {
-    return envelope.method.name === "notifications/progress"
-      ? findMember(bytes, envelope.params, "progressToken")
-      : null;
-  }
-  const meta = findMember(bytes, envelope.params, "_meta");
-  return meta === null ? null : findMember(bytes, meta, "progressToken");
-}
-
-function subscriptionOf({ bytes, envelope }: Message): Span | null {
-  if (envelope.kind !== "notification" || envelope.params === null) return null;
-  const meta = findMember(bytes, envelope.params, "_meta");
-  return meta === null ? null : findMember(bytes, meta, "io.modelcontextprotocol/subscriptionId");
-}
-
-function rootOf({ bytes, start, end }: Message): Span {
-  return { start: bytes.indexOf("{", start), end };
+function refuse(visit: Visit, { passage }: Seat, call: Call, error: WireError, status: number): void {
+  replyJson(visit.response, status, passage.giveUpOn(call, "up", error) ?? NOTHING, []);
 }
 
 /** The HTTP status that goes with an answer. */

@@ -7,6 +7,7 @@ import { type Message, whole } from "../message/message.ts";
 import { createEventFramer } from "../wire/events.ts";
 import { CLOSED, refusedWith } from "./answers.ts";
 import { BODIES, type ServerEnd, type ServerListener } from "./server-end.ts";
+import { createTurnstile } from "./turnstile.ts";
 
 /** What a session of the older transport is made of. */
 export interface SseOptions {
@@ -25,6 +26,13 @@ export function openSseEnd(options: SseOptions): Promise<ServerEnd> {
   let endpoint: string | null = null;
   let isOver = false;
   const posts = new Set<UpstreamCall>();
+  const turnstile = createTurnstile();
+
+  function answer({ envelope }: Message, error: { code: number; message: string }): void {
+    if (isOver) return;
+    if (envelope.kind === "request") listener.message(whole(composeError(envelope.id, error)), BODIES);
+    else listener.trouble("http:refused", `the server did not take a message: ${error.message}`);
+  }
 
   return new Promise((resolve, reject) => {
     const end = (detail: string): void => {
@@ -77,7 +85,17 @@ export function openSseEnd(options: SseOptions): Promise<ServerEnd> {
       },
     );
 
-    function post(payload: Buffer, about: Message): void {
+    function send(payload: Buffer, about: Message): void {
+      turnstile.enter(payload.length, (taken) => {
+        const { envelope } = about;
+        const isBarrier = envelope.kind !== "request" || envelope.method.name === "initialize";
+        if (isBarrier) setTimeout(taken, TAKEN_MS).unref();
+        post(payload, about, isBarrier ? taken : () => {});
+        if (!isBarrier) taken();
+      });
+    }
+
+    function post(payload: Buffer, about: Message, taken: () => void): void {
       if (isOver || endpoint === null) return;
       const call = pool.send(
         {
@@ -89,22 +107,18 @@ export function openSseEnd(options: SseOptions): Promise<ServerEnd> {
         {
           head(head) {
             if (head.status >= 300) answer(about, refusedWith(head.status));
+            taken();
           },
           body: () => {},
           done: () => posts.delete(call),
           failed() {
             posts.delete(call);
             answer(about, CLOSED);
+            taken();
           },
         },
       );
       posts.add(call);
-    }
-
-    function answer({ envelope }: Message, error: { code: number; message: string }): void {
-      if (isOver) return;
-      if (envelope.kind === "request") listener.message(whole(composeError(envelope.id, error)), BODIES);
-      else listener.trouble("http:refused", `the server did not take a message: ${error.message}`);
     }
 
     const destroy = (): void => {
@@ -113,14 +127,19 @@ export function openSseEnd(options: SseOptions): Promise<ServerEnd> {
       for (const call of posts) call.abort();
     };
     const server: ServerEnd = {
-      send: post,
-      isFull: false, // every request has a connection of its own
-      whenReady: (go) => go(),
+      send,
+      get isFull() {
+        return turnstile.isFull;
+      },
+      whenReady: (go) => turnstile.whenReady(go),
       close: async () => destroy(),
       destroy,
     };
   });
 }
+
+/** How long others wait for a message to be taken. */
+const TAKEN_MS = 5000;
 
 /** The path that an endpoint event names, where it is on the server's own origin. */
 export function pathOf(text: string, address: Address): string | null {

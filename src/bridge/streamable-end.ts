@@ -9,7 +9,10 @@ import type { ResponseHead } from "../wire/http-head.ts";
 import { CLOSED } from "./answers.ts";
 import { mirrorHeaders, type SchemaReader } from "./mirror.ts";
 import { readResponse, type Reading } from "./response-messages.ts";
-import { BODIES, RESUMED, type ServerEnd, type ServerListener } from "./server-end.ts";
+import { BODIES, type ServerEnd, type ServerListener } from "./server-end.ts";
+import { type Ended, holdBack, openStream, type Resumable } from "./open-stream.ts";
+import { BOTH, createStreamableSession, isReady } from "./streamable-session.ts";
+import { createTurnstile } from "./turnstile.ts";
 
 /** What a session of Streamable HTTP is made of. */
 export interface StreamableOptions {
@@ -33,36 +36,39 @@ export interface StreamableOptions {
 /** A session at a server that speaks Streamable HTTP. */
 export function createStreamableEnd(options: StreamableOptions): ServerEnd {
   const { pool, path, listener, maxMessageBytes } = options;
-  let sessionId: string | null = null;
-  let version: string | null = null;
   let isOver = false;
-  let held: (() => void)[] | null = null; // while the server is being greeted
+  const turnstile = createTurnstile();
   const running = new Map<Message, UpstreamCall>();
+  const streams = new Set<UpstreamCall>();
   let standing: UpstreamCall | null = null;
-
-  function common(accept: string): string {
-    return (
-      `Accept: ${accept}\r\nAccept-Encoding: identity\r\n${options.headers()}` +
-      (sessionId === null ? "" : `Mcp-Session-Id: ${sessionId}\r\n`)
-    );
-  }
-
-  function versionLine(): string {
-    return version === null ? "" : `MCP-Protocol-Version: ${version}\r\n`;
-  }
+  const session = createStreamableSession({
+    ...options,
+    onLost() {
+      standing?.abort();
+      standing = null;
+      listener.trouble("http:session-lost", "the server has forgotten the session: beginning another");
+    },
+    onRenewed() {
+      if (options.listens && !isOver) listen(null, 0);
+    },
+  });
 
   function send(payload: Buffer, about: Message): void {
-    if (isOver) return;
-    if (held !== null) return void held.push(() => send(payload, about));
-    const { envelope } = about;
-    const isGreeting = envelope.kind === "request" && envelope.method.name === "initialize";
-    const isReady = envelope.kind === "notification" && envelope.method.name === "notifications/initialized";
-    if (isGreeting || isReady) held = [];
-    if (envelope.kind === "notification" && envelope.method.name === "notifications/cancelled" && withdraw(about))
-      return;
-    const renewal = options.renew?.() ?? null;
-    if (renewal === null) post(payload, about, 0);
-    else void renewal.then(() => post(payload, about, 0));
+    turnstile.enter(payload.length, (taken) => {
+      if (isOver) return;
+      const { envelope } = about;
+      const method = "method" in envelope ? envelope.method.name : null;
+      session.note(method, payload);
+      if (method === "notifications/cancelled" && withdraw(about)) return taken();
+      // Nothing overtakes what has no answer, nor anything the greeting. No longer than a while, should it not be taken.
+      const isBarrier = envelope.kind !== "request" || method === "initialize";
+      if (isBarrier && method !== "initialize") setTimeout(taken, TAKEN_MS).unref();
+      const renewal = session.renewing ?? options.renew?.() ?? null;
+      const go = (): void => post(payload, about, 0, isBarrier ? taken : () => {});
+      if (renewal === null) go();
+      else void renewal.then(go);
+      if (!isBarrier) taken();
+    });
   }
 
   /** In the stateless era a request is cancelled by leaving it. */
@@ -82,17 +88,12 @@ export function createStreamableEnd(options: StreamableOptions): ServerEnd {
     return false;
   }
 
-  function release(): void {
-    const waiting = held ?? [];
-    held = null;
-    for (const next of waiting) next();
-  }
-
-  function post(payload: Buffer, about: Message, attempt: number): void {
+  function post(payload: Buffer, about: Message, attempt: number, taken: () => void): void {
     const { envelope } = about;
     const mirrored = mirrorHeaders(about, options.schemaOf);
-    const headers = `Content-Type: application/json\r\n${common(BOTH)}${mirrored ?? versionLine()}`;
+    const headers = `Content-Type: application/json\r\n${session.common(BOTH)}${mirrored ?? session.versionLine()}`;
     let reading: Reading | null = null;
+    const shownId = session.id;
     const call = pool.send(
       { method: "POST", path, headers, body: payload },
       {
@@ -103,7 +104,7 @@ export function createStreamableEnd(options: StreamableOptions): ServerEnd {
             call.abort();
             void options.permit(head, headers).then(
               (isWorthIt) => {
-                if (isWorthIt) post(payload, about, 1);
+                if (isWorthIt) post(payload, about, 1, taken);
                 else finish(about, head, null);
               },
               (error: unknown) => {
@@ -113,12 +114,32 @@ export function createStreamableEnd(options: StreamableOptions): ServerEnd {
             );
             return;
           }
-          sessionId ??= head.status < 300 ? headerOf(head, "mcp-session-id") : null;
-          reading = readResponse({ head, about, maxMessageBytes, listener, take: (body) => take(body, about, BODIES) });
+          if (head.status === 404 && shownId !== null && attempt < RENEWED && session.canRenew && !isOver) {
+            running.delete(about);
+            call.abort();
+            // Somebody else may have noticed first.
+            const renewal = session.id === shownId ? session.renew() : (session.renewing ?? Promise.resolve(true));
+            return void renewal.then((isRenewed) => {
+              // An answer belongs to a question of the session that is gone.
+              if (isRenewed && "method" in envelope) post(payload, about, RENEWED, taken);
+              else finish(about, head, null);
+            });
+          }
+          if (head.status < 300) session.id ??= headerOf(head, "mcp-session-id");
+          reading = readResponse({
+            head,
+            about,
+            maxMessageBytes,
+            listener,
+            take(body) {
+              take(body, about, BODIES);
+              if (!listener.isWaiting(about)) taken();
+            },
+          });
         },
         body(bytes) {
           reading?.push(bytes);
-          hold(call);
+          holdBack(call, listener);
         },
         done() {
           const events = reading?.end() ?? null;
@@ -126,8 +147,9 @@ export function createStreamableEnd(options: StreamableOptions): ServerEnd {
         },
         failed(error) {
           const events = reading?.end() ?? null;
-          if (events?.lastId === undefined) return fail(about, error);
-          finish(about, null, events);
+          if (events?.lastId !== undefined) return finish(about, null, events);
+          fail(about, error);
+          taken();
         },
       },
     );
@@ -137,18 +159,11 @@ export function createStreamableEnd(options: StreamableOptions): ServerEnd {
       running.delete(done);
       if (refusal !== null)
         answer(done, { code: -32000, message: `The server answered with status ${refusal.status}` });
-      else if (events !== null && events.lastId !== undefined && listener.isWaiting(done))
-        return resume(done, events, 0);
+      else if (events !== null && events.lastId !== undefined && listener.isWaiting(done)) resume(done, events, 0);
       else if (listener.isWaiting(done)) answer(done, CLOSED);
-      settle(done);
+      if (options.listens && isReady(done) && !isOver) listen(null, 0);
+      taken();
     }
-  }
-
-  /** What follows when the server has taken a message. */
-  function settle({ envelope }: Message): void {
-    if (held === null || !("method" in envelope)) return;
-    if (envelope.method.name === "notifications/initialized" && options.listens && !isOver) listen(null, 0);
-    if (envelope.method.name === "initialize" || envelope.method.name === "notifications/initialized") release();
   }
 
   function fail(about: Message, error: ConnectionError): void {
@@ -157,7 +172,6 @@ export function createStreamableEnd(options: StreamableOptions): ServerEnd {
     options.watch?.failed(error);
     listener.trouble("http:connection", error.internalDetails);
     answer(about, CLOSED);
-    settle(about);
   }
 
   function answer({ envelope }: Message, error: { code: number; message: string }): void {
@@ -166,97 +180,83 @@ export function createStreamableEnd(options: StreamableOptions): ServerEnd {
   }
 
   function take(payload: Payload, about: Message | null, exchange: Exchange): void {
-    if (version === null && about?.envelope.kind === "request" && about.envelope.method.name === "initialize") {
+    if (session.version === null && about?.envelope.kind === "request" && about.envelope.method.name === "initialize") {
       const { bytes, envelope } = openMessage(payload, "down", "allow");
       if (envelope.kind === "result") {
         const spoken = readString(bytes, findMember(bytes, envelope.result, "protocolVersion"));
-        if (spoken !== null && /^[\x21-\x7e]{1,64}$/.test(spoken)) version = spoken;
+        if (spoken !== null && /^[\x21-\x7e]{1,64}$/.test(spoken)) session.version = spoken;
       }
     }
     listener.message(payload, exchange);
   }
 
-  function hold(call: UpstreamCall): void {
-    if (!listener.isFull) return;
-    call.pause();
-    listener.whenReady(() => call.resume());
-  }
-
   /** Takes a stream up where it broke off, until the request it belongs to is answered. */
   function resume(about: Message, { lastId, retryMs }: Resumable, failures: number): void {
     const timer = setTimeout(() => {
-      if (isOver || !listener.isWaiting(about)) return settle(about);
+      if (isOver || !listener.isWaiting(about)) return;
       get(lastId ?? null, (events, status) => {
         const next = { lastId: events?.lastId ?? lastId, retryMs: events?.retryMs ?? retryMs };
         const isRefused = status === null || status >= 300;
         if (listener.isWaiting(about) && failures < MAX_FAILURES) resume(about, next, isRefused ? failures + 1 : 0);
-        else {
-          if (listener.isWaiting(about)) answer(about, CLOSED);
-          settle(about);
-        }
+        else if (listener.isWaiting(about)) answer(about, CLOSED);
       });
     }, retryMs);
     timer.unref();
   }
 
   /** A stream for what the server says unasked, opened again when it ends. */
-  function listen(lastId: string | null, failures: number): void {
-    standing = get(lastId, (events, status) => {
+  function listen(lastId: string | null, failures: number, wasOpen = false): void {
+    const stream = get(lastId, (events, status, refusal) => {
+      if (standing !== stream) return; // another has taken its place
       standing = null;
+      if (isOver) return;
+      if (status === 404 && wasOpen) return void session.renew();
+      if (refusal !== null && status === 401 && failures === 0) {
+        return void options.permit(refusal.head, refusal.shown).then(
+          (isWorthIt) => isWorthIt && !isOver && listen(lastId, 1, wasOpen),
+          () => {}, // the next request says so
+        );
+      }
       const isRefused = status === null || status >= 300;
       // A server may have no such stream.
-      if (isOver || (status !== null && status >= 400) || failures > MAX_FAILURES) return;
+      if ((status !== null && status >= 400) || failures > MAX_FAILURES) return;
       const wait = Math.max(events?.retryMs ?? DEFAULT_RETRY_MS, isRefused ? 2 ** failures * 1000 : 0);
       setTimeout(() => {
-        if (!isOver) listen(events?.lastId ?? lastId, isRefused ? failures + 1 : 0);
+        if (!isOver && standing === null)
+          listen(events?.lastId ?? lastId, isRefused ? failures + 1 : 0, !isRefused || wasOpen);
       }, wait).unref();
     });
+    standing = stream;
   }
 
-  function get(lastId: string | null, done: (events: Resumable | null, status: number | null) => void): UpstreamCall {
-    const from = lastId === null || !/^[\t\x20-\x7e\x80-\xff]*$/.test(lastId) ? "" : `Last-Event-ID: ${lastId}\r\n`;
-    const exchange = lastId === null ? BODIES : RESUMED;
-    let reading: Reading | null = null;
-    let status: number | null = null;
-    const call = pool.send(
-      { method: "GET", path, headers: common("text/event-stream") + versionLine() + from, body: null },
-      {
-        head(head) {
-          ({ status } = head);
-          if (status >= 300) return;
-          reading = readResponse({
-            head,
-            about: null,
-            maxMessageBytes,
-            listener,
-            take: (body) => take(body, null, exchange),
-          });
-        },
-        body(bytes) {
-          reading?.push(bytes);
-          hold(call);
-        },
-        done: () => done(reading?.end() ?? null, status),
-        failed: () => done(reading?.end() ?? null, status),
-      },
-    );
+  function get(lastId: string | null, done: Ended): UpstreamCall {
+    const call = openStream({ pool, path, session, listener, maxMessageBytes, lastId }, (...how) => {
+      streams.delete(call);
+      done(...how);
+    });
+    streams.add(call);
     return call;
+  }
+
+  function leave(): void {
+    isOver = true;
+    for (const call of [...running.values(), ...streams]) call.abort();
   }
 
   return {
     send,
-    isFull: false, // every request has a connection of its own
-    whenReady: (go) => go(),
+    get isFull() {
+      return turnstile.isFull;
+    },
+    whenReady: (go) => turnstile.whenReady(go),
     async close() {
       if (isOver) return;
-      isOver = true;
-      for (const call of running.values()) call.abort();
-      standing?.abort();
-      if (sessionId === null) return;
+      leave();
+      if (session.id === null) return;
       await new Promise<void>((resolve) => {
         const end = (): void => resolve();
         const call = pool.send(
-          { method: "DELETE", path, headers: common(BOTH) + versionLine(), body: null },
+          { method: "DELETE", path, headers: session.common(BOTH) + session.versionLine(), body: null },
           { head: end, body: () => {}, done: end, failed: end },
         );
         setTimeout(() => {
@@ -265,21 +265,14 @@ export function createStreamableEnd(options: StreamableOptions): ServerEnd {
         }, GOODBYE_MS).unref();
       });
     },
-    destroy() {
-      isOver = true;
-      for (const call of running.values()) call.abort();
-      standing?.abort();
-    },
+    destroy: leave,
   };
 }
 
-/** What is known of a stream that ended. */
-interface Resumable {
-  readonly lastId: string | undefined;
-  readonly retryMs: number;
-}
-
-const BOTH = "application/json, text/event-stream";
 const DEFAULT_RETRY_MS = 1000;
 const MAX_FAILURES = 5;
 const GOODBYE_MS = 1000;
+/** How long others wait for a message without an answer to be taken. */
+const TAKEN_MS = 5000;
+/** The attempt in a session that was begun anew: there is no further one. */
+const RENEWED = 2;

@@ -17,13 +17,18 @@ export function sharesStderr(): boolean {
 
 /** Carries a child's stderr to ours, as it is. Resolves when all of it has left, or nobody reads it. */
 export function carryStderr(source: Readable): Promise<void> {
+  process.stderr.setMaxListeners(0); // as many as there are children
   source.pipe(process.stderr, { end: false });
   return new Promise((resolve) => {
-    source.on("close", () => process.stderr.write("", () => resolve()));
-    process.stderr.on("error", () => {
+    const leave = (): void => {
       source.unpipe(process.stderr);
       source.resume();
       resolve();
+    };
+    process.stderr.on("error", leave);
+    source.on("close", () => {
+      process.stderr.off("error", leave);
+      process.stderr.write("", () => resolve());
     });
   });
 }

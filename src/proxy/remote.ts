@@ -146,7 +146,7 @@ function credentialsLine({ credentials }: Address, headers: string): string {
 export function joinRemote(
   server: RemoteServer,
   { input, output }: ClientSide,
-  { hub, limits }: RemoteOptions,
+  { hub, limits, timeouts }: RemoteOptions,
 ): { readonly ended: Promise<ConversationEnd>; lose(): void; stop(): void; abandon(): void } {
   const { knowledge } = server;
   let end: ServerEnd | null = null;
@@ -175,6 +175,8 @@ export function joinRemote(
     end = await server.open(client.listener, () => leave?.("lost"));
     const how = await Promise.race([client.run(end).then(() => "closed" as const), left]);
     if (how === "lost") end.destroy();
+    // A client that has said all it had to say may still want to hear the answers.
+    if (how === "closed") await Promise.race([client.answered(timeouts.childGrace), left]);
     await client.giveUp();
     await end.close();
     server.close();

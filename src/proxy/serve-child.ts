@@ -54,7 +54,7 @@ export async function createChildService(options: ChildServiceOptions): Promise<
     };
   }
 
-  const stateless = createShared({ seats: hub.seats, open });
+  const stateless = createShared({ seats: hub.seats, open, maxBehindBytes: 2 * limits.maxMessageBytes });
   const host = createHost({
     seats: hub.seats,
     knowledge: null,

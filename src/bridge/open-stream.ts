@@ -1,0 +1,68 @@
+import type { Pool, UpstreamCall } from "../link/upstream/pool.ts";
+import type { ResponseHead } from "../wire/http-head.ts";
+import { readResponse, type Reading } from "./response-messages.ts";
+import { BODIES, RESUMED, type ServerListener } from "./server-end.ts";
+import type { StreamableSession } from "./streamable-session.ts";
+
+/** What a stream of a server's is opened with. */
+export interface StreamOptions {
+  readonly pool: Pool;
+  readonly path: string;
+  readonly session: StreamableSession;
+  readonly listener: ServerListener;
+  readonly maxMessageBytes: number;
+  /** From where on, where it is taken up again. */
+  readonly lastId: string | null;
+}
+
+/** Hears of the end of a stream: how far it came, and how it was answered. */
+export type Ended = (
+  events: Resumable | null,
+  status: number | null,
+  refusal: { readonly head: ResponseHead; readonly shown: string } | null,
+) => void;
+
+/** What is known of a stream that ended. */
+export interface Resumable {
+  readonly lastId: string | undefined;
+  readonly retryMs: number;
+}
+
+/** Opens a stream of a server's by GET. What comes is for the listener. */
+export function openStream(options: StreamOptions, done: Ended): UpstreamCall {
+  const { pool, path, session, listener, maxMessageBytes, lastId } = options;
+  const from = lastId === null || !/^[\t\x20-\x7e\x80-\xff]*$/.test(lastId) ? "" : `Last-Event-ID: ${lastId}\r\n`;
+  const exchange = lastId === null ? BODIES : RESUMED;
+  const headers = session.common("text/event-stream") + session.versionLine() + from;
+  let reading: Reading | null = null;
+  let status: number | null = null;
+  let refusal: { head: ResponseHead; shown: string } | null = null;
+  const end = (): void => done(reading?.end() ?? null, status, refusal);
+  const call = pool.send(
+    { method: "GET", path, headers, body: null },
+    {
+      head(head) {
+        ({ status } = head);
+        if (status >= 300) refusal = { head, shown: headers };
+        else {
+          const take = (body: Parameters<ServerListener["message"]>[0]): void => listener.message(body, exchange);
+          reading = readResponse({ head, about: null, maxMessageBytes, listener, take });
+        }
+      },
+      body(bytes) {
+        reading?.push(bytes);
+        holdBack(call, listener);
+      },
+      done: end,
+      failed: end,
+    },
+  );
+  return call;
+}
+
+/** Stops reading as long as what was read cannot leave. */
+export function holdBack(call: UpstreamCall, listener: ServerListener): void {
+  if (!listener.isFull) return;
+  call.pause();
+  listener.whenReady(() => call.resume());
+}
