@@ -213,10 +213,9 @@ function enter(request: IncomingMessage, response: ServerResponse, options: Door
   const decide = (admitted: Awaited<ReturnType<Gate["admit"]>>): void => {
     if ("id" in admitted) return visit(admitted);
     onTrouble("http:unauthorized", `refused a request with status ${admitted.status}`);
-    response.setHeader(
-      "WWW-Authenticate",
-      `${admitted.challenge}, resource_metadata="${options.metadataUrl(head.host ?? "")}"`,
-    );
+    const { challenge } = admitted;
+    const metadata = `resource_metadata="${options.metadataUrl(head.host ?? "")}"`;
+    response.setHeader("WWW-Authenticate", `${challenge}${challenge.includes(" ") ? ", " : " "}${metadata}`);
     const message = admitted.status === 401 ? "Unauthorized" : "Forbidden";
     replyError(response, admitted.status, { code: -32000, message }, null);
   };
