@@ -195,6 +195,10 @@ function enter(request: IncomingMessage, response: ServerResponse, options: Door
     if (isPreflight(request)) return answerPreflight(response, origin);
     for (const [name, value] of CORS(origin)) response.setHeader(name, value);
   }
+  // An image or a script that a page asks for has no origin, and yet is somebody else's wish.
+  if (head.origin === null && (head.fetchSite === "cross-site" || head.fetchSite === "same-site")) {
+    return turnAway(403, "http:origin", "Invalid Origin header");
+  }
   if (path === "/healthz") return replyPlain(response, 200, "ok\n");
   if (path === "/readyz")
     return options.isReady() ? replyPlain(response, 200, "ready\n") : replyPlain(response, 503, "not ready\n");
@@ -234,6 +238,10 @@ const CORS = (origin: string): readonly (readonly [string, string])[] => [
 ];
 
 function replyPlain(response: ServerResponse, status: number, text: string): void {
-  response.writeHead(status, { "Content-Type": "text/plain", "Content-Length": text.length });
+  response.writeHead(status, {
+    "Content-Type": "text/plain",
+    "X-Content-Type-Options": "nosniff",
+    "Content-Length": text.length,
+  });
   response.end(text);
 }
