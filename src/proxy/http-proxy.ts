@@ -108,7 +108,7 @@ async function startRemote(options: ProxyOptions, parts: Parts): Promise<Running
       isGuarded: listen.gate !== null,
       isSecure: listen.tls !== null,
     });
-    running = await openAndServe(listen, service, namesOf(headers), parts);
+    running = await openAndServe(listen, service, namesOf(remote.headers()), parts);
   }
   if (isLost) running.lose();
   return running;

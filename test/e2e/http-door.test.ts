@@ -151,6 +151,19 @@ describe.each(KINDS)("a door before a server that is a %s", (kind) => {
       expect(server.heard).toEqual([]);
     });
 
+    test.each(["cross-site", "same-site"])("nor what a page elsewhere shows or runs: %s", async (site) => {
+      server.heard.length = 0;
+      for (const target of ENDPOINTS) {
+        const answer = await visit(kind, { method: "GET", target, headers: [["Sec-Fetch-Site", site]] });
+        expect([answer.status, target]).toEqual([403, target]);
+      }
+      for (const own of ["none", "same-origin"]) {
+        const answer = await visit(kind, { method: "GET", target: "/healthz", headers: [["Sec-Fetch-Site", own]] });
+        expect(answer.status).toBe(200);
+      }
+      expect(server.heard).toEqual([]);
+    });
+
     test("one that is allowed is told so with every answer", async () => {
       for (const origin of ["https://app.example", "HTTPS://APP.EXAMPLE"]) {
         const { status, headers } = await visit(kind, { body: HELLO, headers: [["Origin", origin]] });

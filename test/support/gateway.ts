@@ -29,7 +29,7 @@ export async function startGateway(options: readonly string[], env: NodeJS.Proce
   for (;;) {
     const match = /listening url="https?:\/\/(?:\[.*?\]|[^:\s]+):(\d+)\/mcp/.exec(stderr());
     if (match !== null) return { ...started, port: Number(match[1]), kill: (signal) => void child.kill(signal) };
-    if (child.exitCode !== null || performance.now() > limit) {
+    if (child.exitCode !== null || child.signalCode !== null || performance.now() > limit) {
       child.kill("SIGKILL");
       throw new Error(`does not listen: ${(await ended, stderr())}`);
     }
@@ -44,8 +44,8 @@ export async function refuseToStart(options: readonly string[], env: NodeJS.Proc
 }
 
 /** Ends all that are still running. */
-export function stopGateways(): void {
-  for (const child of running) child.kill("SIGKILL");
+export function stopGateways(signal: NodeJS.Signals = "SIGKILL"): void {
+  for (const child of running) child.kill(signal);
 }
 
 function start(options: readonly string[], env: NodeJS.ProcessEnv): Pick<Gateway, "child" | "stderr" | "ended"> {

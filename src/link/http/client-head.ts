@@ -2,6 +2,8 @@
 export interface ClientHead {
   readonly host: string | null;
   readonly origin: string | null;
+  /** How far the page is from us that a browser asks for; null where it does not say, or is none. */
+  readonly fetchSite: string | null;
   readonly authorization: string | null;
   readonly contentType: string | null;
   readonly contentEncoding: string | null;
@@ -24,6 +26,7 @@ export interface ClientHead {
 const SINGLE = new Set([
   "host",
   "origin",
+  "sec-fetch-site",
   "authorization",
   "content-type",
   "content-encoding",
@@ -51,6 +54,10 @@ const NOT_ONWARD = new Set([
   "content-length",
   "accept-encoding",
   "origin",
+  "sec-fetch-site",
+  "sec-fetch-mode",
+  "sec-fetch-dest",
+  "sec-fetch-user",
   "http2-settings",
 ]);
 
@@ -92,6 +99,7 @@ export function readClientHead(rawHeaders: readonly string[], without: ReadonlyS
   return {
     host: get("host"),
     origin: get("origin"),
+    fetchSite: get("sec-fetch-site"),
     authorization: get("authorization"),
     contentType: get("content-type"),
     contentEncoding: get("content-encoding"),

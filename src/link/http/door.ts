@@ -85,8 +85,10 @@ export async function openDoor(options: DoorOptions): Promise<Door> {
     noDelay: true,
   };
   const open = new Set<ServerResponse>(); // answers that are owed
+  const silent = new Set<Socket>(); // connections by which nobody has asked anything yet
   let isDraining = false;
   const onRequest = (request: IncomingMessage, response: ServerResponse): void => {
+    silent.delete(request.socket);
     if (request.method === "POST") {
       open.add(response);
       response.on("close", () => open.delete(response));
@@ -107,6 +109,10 @@ export async function openDoor(options: DoorOptions): Promise<Door> {
   }
   server.maxConnections = options.maxConnections;
   // Nobody listens for "upgrade": some clients offer to go on in HTTP/2, and are content when nobody takes them up on it.
+  server.on(options.tls === null ? "connection" : "secureConnection", (socket: Socket) => {
+    silent.add(socket);
+    socket.once("close", () => silent.delete(socket));
+  });
   server.on("connect", (_, socket: Socket) => socket.destroy());
   server.on("drop", () => options.onTrouble("http:connections", "refused a connection: there are too many"));
   await listen(server, options);
@@ -124,9 +130,16 @@ export async function openDoor(options: DoorOptions): Promise<Door> {
         server.close(() => resolve());
       });
       server.closeIdleConnections();
-      // Those that are kept alive close when their last answer has gone.
+      // Those that are kept alive close when their last answer has gone. Node takes those for busy that
+      // have only connected: they have a moment to finish their first sentence.
       const sweep = setInterval(() => server.closeIdleConnections(), 50);
-      await closed.finally(() => clearInterval(sweep));
+      const hush = setTimeout(() => {
+        for (const socket of silent) socket.destroy();
+      }, FIRST_SENTENCE_MS);
+      await closed.finally(() => {
+        clearInterval(sweep);
+        clearTimeout(hush);
+      });
     },
     async answered() {
       while (open.size > 0) await new Promise((resolve) => setTimeout(resolve, 20));
@@ -137,6 +150,8 @@ export async function openDoor(options: DoorOptions): Promise<Door> {
     },
   };
 }
+
+const FIRST_SENTENCE_MS = 500;
 
 function listen(server: Server, { host, port }: DoorOptions): Promise<void> {
   return new Promise((resolve, reject) => {
@@ -180,6 +195,10 @@ function enter(request: IncomingMessage, response: ServerResponse, options: Door
     if (isPreflight(request)) return answerPreflight(response, origin);
     for (const [name, value] of CORS(origin)) response.setHeader(name, value);
   }
+  // An image or a script that a page asks for has no origin, and yet is somebody else's wish.
+  if (head.origin === null && (head.fetchSite === "cross-site" || head.fetchSite === "same-site")) {
+    return turnAway(403, "http:origin", "Invalid Origin header");
+  }
   if (path === "/healthz") return replyPlain(response, 200, "ok\n");
   if (path === "/readyz")
     return options.isReady() ? replyPlain(response, 200, "ready\n") : replyPlain(response, 503, "not ready\n");
@@ -198,10 +217,9 @@ function enter(request: IncomingMessage, response: ServerResponse, options: Door
   const decide = (admitted: Awaited<ReturnType<Gate["admit"]>>): void => {
     if ("id" in admitted) return visit(admitted);
     onTrouble("http:unauthorized", `refused a request with status ${admitted.status}`);
-    response.setHeader(
-      "WWW-Authenticate",
-      `${admitted.challenge}, resource_metadata="${options.metadataUrl(head.host ?? "")}"`,
-    );
+    const { challenge } = admitted;
+    const metadata = `resource_metadata="${options.metadataUrl(head.host ?? "")}"`;
+    response.setHeader("WWW-Authenticate", `${challenge}${challenge.includes(" ") ? ", " : " "}${metadata}`);
     const message = admitted.status === 401 ? "Unauthorized" : "Forbidden";
     replyError(response, admitted.status, { code: -32000, message }, null);
   };
@@ -220,6 +238,10 @@ const CORS = (origin: string): readonly (readonly [string, string])[] => [
 ];
 
 function replyPlain(response: ServerResponse, status: number, text: string): void {
-  response.writeHead(status, { "Content-Type": "text/plain", "Content-Length": text.length });
+  response.writeHead(status, {
+    "Content-Type": "text/plain",
+    "X-Content-Type-Options": "nosniff",
+    "Content-Length": text.length,
+  });
   response.end(text);
 }
