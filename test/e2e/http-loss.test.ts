@@ -269,9 +269,7 @@ describe("SIGTERM", () => {
     const idle = await dial(gateway);
     const kept = await dial(gateway);
     kept.write(write({ method: "GET", target: "/healthz" }));
-    await (
-      await follow(kept)
-    ).ended;
+    await follow(kept).then((answer) => answer.ended());
     const slow = call(gateway, 1, "slow", 1000);
     const streamed = call(gateway, 2, "stream", 1000);
     await waitFor(() => /slow[^]*stream|stream[^]*slow/.test(server.heard()), "both calls");
