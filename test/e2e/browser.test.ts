@@ -23,8 +23,32 @@ const HELLO = JSON.stringify({
   params: { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: { name: "page", version: "1" } },
 });
 
+/** What a page gets to see that is not welcome. */
+const UNREADABLE: Findings = {
+  json: "TypeError",
+  text: "opaque 0",
+  typed: "opaque 0",
+  get: "TypeError",
+  sse: "TypeError",
+  health: "TypeError",
+  remove: "TypeError",
+  cookies: "TypeError",
+  beacon: "true",
+  events: "error",
+  socket: "error",
+  script: "error",
+};
+
+type Serve = (request: IncomingMessage, response: ServerResponse) => void;
+
+function servePage(text: string): Serve {
+  return (_, response) => void response.writeHead(200, { "Content-Type": "text/html", Connection: "close" }).end(text);
+}
+
 /** What a page tries: everything by which a page can speak to somebody else. `there` is the gateway. */
 function tryAll(there: string, hello: string): Record<string, () => Promise<string>> {
+  // Inside, because all of this is sent to the browser as it stands.
+  // oxlint-disable-next-line unicorn/consistent-function-scoping
   const shown = async (answer: Promise<Response>): Promise<string> => {
     const { type, status } = await answer;
     return `${type} ${status}`;
@@ -39,6 +63,7 @@ function tryAll(there: string, hello: string): Record<string, () => Promise<stri
     EventSource: new (url: string) => Record<string, unknown> & { close(): void };
     WebSocket: new (url: string) => Record<string, unknown>;
   };
+  // oxlint-disable-next-line unicorn/consistent-function-scoping
   const settle = (thing: Record<string, unknown>): Promise<string> =>
     new Promise((resolve) => {
       thing["onopen"] = thing["onload"] = thing["onmessage"] = () => resolve("open");
@@ -98,8 +123,8 @@ describe.skipIf(BROWSER === undefined)(title, { timeout: 90_000 }, () => {
   let server: ScriptedServer;
   let gateway: Gateway;
   let pages: Server;
-  let serve: (request: IncomingMessage, response: ServerResponse) => void = () => {};
-  let found: (findings: Findings) => void = () => {};
+  let serve: Serve | null = null;
+  let found: ((findings: Findings) => void) | null = null;
   let port: number;
   let running: ChildProcess | null = null;
   const profile = mkdtempSync(join(tmpdir(), "fairlead-browser-"));
@@ -107,12 +132,12 @@ describe.skipIf(BROWSER === undefined)(title, { timeout: 90_000 }, () => {
   beforeAll(async () => {
     server = await startScripted();
     pages = createServer((request, response) => {
-      if (request.url !== "/report") return serve(request, response);
+      if (request.url !== "/report") return serve?.(request, response);
       let body = "";
       request.on("data", (chunk: Buffer) => (body += chunk.toString("utf8")));
       request.on("end", () => {
         response.end();
-        found(JSON.parse(body) as Findings);
+        found?.(JSON.parse(body) as Findings);
       });
       return undefined;
     });
@@ -142,10 +167,17 @@ describe.skipIf(BROWSER === undefined)(title, { timeout: 90_000 }, () => {
       running = spawn(
         BROWSER ?? "",
         [
-          ...["--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run"],
-          ...["--disable-background-networking", "--disable-component-update", `--user-data-dir=${profile}`],
-          // Every name is this machine: nothing is looked up, and nobody else is asked.
-          ...["--host-resolver-rules=MAP * 127.0.0.1", "--no-proxy-server", url],
+          "--headless=new",
+          "--no-sandbox",
+          "--disable-gpu",
+          "--disable-dev-shm-usage",
+          "--no-first-run",
+          "--disable-background-networking",
+          "--disable-component-update",
+          `--user-data-dir=${profile}`,
+          "--host-resolver-rules=MAP * 127.0.0.1",
+          "--no-proxy-server",
+          url,
         ],
         { stdio: "ignore", detached: true },
       );
@@ -155,14 +187,6 @@ describe.skipIf(BROWSER === undefined)(title, { timeout: 90_000 }, () => {
   }
 
   const there = (): string => `http://127.0.0.1:${gateway.port}`;
-  const servePage = (text: string) => (_: IncomingMessage, response: ServerResponse) =>
-    void response.writeHead(200, { "Content-Type": "text/html", Connection: "close" }).end(text);
-
-  const UNREADABLE: Findings = {
-    ...{ json: "TypeError", text: "opaque 0", typed: "opaque 0", get: "TypeError", sse: "TypeError" },
-    ...{ health: "TypeError", remove: "TypeError", cookies: "TypeError", beacon: "true", events: "error" },
-    ...{ socket: "error", script: "error" },
-  };
 
   test.each(["evil.example", "localhost", "127.0.0.1"])(
     "a page of %s reaches neither us nor the server",

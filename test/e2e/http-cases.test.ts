@@ -140,7 +140,7 @@ describe("what a server may try", () => {
     };
     if (verdict === "forward") {
       const stream = await open(plain, { method: "GET", headers: [["Accept", "text/event-stream"]] });
-      await stream.ended;
+      await stream.ended();
       stream.socket.destroy();
       expect({ status: stream.status, text: stream.text() }).toEqual({ status: 200, text: bytes.toString("utf8") });
     } else {
@@ -199,6 +199,10 @@ test("modify: body-crlf-to-sse is one event to a client of the older transport",
   stream.socket.destroy();
 });
 
+function bearing(user: "a" | "b", headers: Headers = []): Headers {
+  return [...JSON_BOTH, ["Authorization", `Bearer ${user.repeat(20)}`], ...headers];
+}
+
 test("reject: session-foreign is as if it did not exist", async () => {
   const one = byName("session-foreign");
   const [id] = Object.keys(one.setup?.["sessions"] as object);
@@ -206,23 +210,18 @@ test("reject: session-foreign is as if it did not exist", async () => {
   const file = join(mkdtempSync(join(tmpdir(), "http-tokens-")), "tokens");
   writeFileSync(file, "user-a aaaaaaaaaaaaaaaaaaaa\nuser-b bbbbbbbbbbbbbbbbbbbb\n", { mode: 0o600 });
   const gateway = await startGateway(["--upstream", theirs.url, "--auth-tokens", file]);
-  const as = (user: "a" | "b", headers: Headers = []): Headers => [
-    ...JSON_BOTH,
-    ["Authorization", `Bearer ${user.repeat(20)}`],
-    ...headers,
-  ];
-  const opened = await ask(gateway, { body: HELLO, headers: as("a") });
+  const opened = await ask(gateway, { body: HELLO, headers: bearing("a") });
   expect(opened.headers["mcp-session-id"]).toBe(id);
   theirs.heard.length = 0;
   for (const method of ["POST", "GET", "DELETE"]) {
     const question = method === "POST" ? { body: one.bytes } : { method };
-    const answer = await ask(gateway, { ...question, headers: as("b", [["Mcp-Session-Id", id]]) });
-    const unknown = await ask(gateway, { ...question, headers: as("b", [["Mcp-Session-Id", "never-was"]]) });
+    const answer = await ask(gateway, { ...question, headers: bearing("b", [["Mcp-Session-Id", id]]) });
+    const unknown = await ask(gateway, { ...question, headers: bearing("b", [["Mcp-Session-Id", "never-was"]]) });
     expect(answer.status).toBe(one.expect["http"]);
     expect(answer).toEqual(unknown);
   }
   expect(theirs.heard).toEqual([]);
-  const { status } = await ask(gateway, { body: one.bytes, headers: as("a", [["Mcp-Session-Id", id]]) });
+  const { status } = await ask(gateway, { body: one.bytes, headers: bearing("a", [["Mcp-Session-Id", id]]) });
   expect(status).toBe(200);
   theirs.close();
 });

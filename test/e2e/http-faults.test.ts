@@ -90,7 +90,7 @@ const FAULTS: Record<string, (heard: Heard) => void> = {
   "JSON that is cut off": raw(respond("200 OK", JSON_TYPE, result("7").slice(0, -2))),
   "two values": raw(respond("200 OK", JSON_TYPE, result("7") + result("7"))),
   "a BOM": raw(respond("200 OK", JSON_TYPE, `\uFEFF${result("7")}`)),
-  "UTF-16": raw(respond("200 OK", `${JSON_TYPE}`, Buffer.from(result("7"), "utf16le"))),
+  "UTF-16": raw(respond("200 OK", JSON_TYPE, Buffer.from(result("7"), "utf16le"))),
   "bytes that are no UTF-8": raw(respond("200 OK", JSON_TYPE, Buffer.from(result("7").replace("S", "\xff"), "latin1"))),
   "a number": raw(respond("200 OK", JSON_TYPE, "7")),
   "a list": raw(respond("200 OK", JSON_TYPE, `[${result("7")}]`)),
@@ -132,7 +132,7 @@ const FAULTS: Record<string, (heard: Heard) => void> = {
   "a reset behind an event that has no end": thenReset(`HTTP/1.1 200 OK\r\n${EVENT_TYPE}\r\ndata: ${result("7")}\n`),
   "an end behind an event that has no end": thenClose(`HTTP/1.1 200 OK\r\n${EVENT_TYPE}\r\ndata: ${result("7")}\n`),
   "no event": thenClose(`HTTP/1.1 200 OK\r\n${EVENT_TYPE}\r\n`),
-  "only a comment": thenClose(`HTTP/1.1 200 OK\r\n${EVENT_TYPE}\r\n: ${"ping"}\n\n`),
+  "only a comment": thenClose(`HTTP/1.1 200 OK\r\n${EVENT_TYPE}\r\n: ping\n\n`),
   "an event that is no JSON": thenClose(`HTTP/1.1 200 OK\r\n${EVENT_TYPE}\r\ndata: ${SECRET}\n\n`),
   "too much JSON, its id first": raw(
     respond("200 OK", JSON_TYPE, `{"jsonrpc":"2.0","id":7,"result":{"x":"${SECRET}${large}"}}`),
@@ -284,6 +284,12 @@ describe("what asks for no answer", () => {
   });
 });
 
+/** Lets in who brings a token, any token. */
+function askFirst(heard: Heard): void {
+  if (heard.header("authorization") !== undefined) return heard.behave();
+  return heard.write(respond("401 Unauthorized", "WWW-Authenticate: Bearer\r\n", ""));
+}
+
 describe("a stream as it is framed", () => {
   const events: Headers = [["Accept", "text/event-stream"]];
   const NOTE = '{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":1}}';
@@ -308,7 +314,7 @@ describe("a stream as it is framed", () => {
         return heard.end();
       };
       const got = await open(gateway, { method: "GET", headers: events });
-      await got.ended;
+      await got.ended();
       got.socket.destroy();
       expect(got.text()).toBe(text);
     }
@@ -319,11 +325,7 @@ describe("a stream as it is framed", () => {
     const empty = '{"jsonrpc":"2.0","id":7,"result":{"tools":[]}}';
     // Its clients log in themselves: lists are learnt from what passes.
     const guarded = await startScripted();
-    const behave = (heard: Heard): void =>
-      heard.header("authorization") === undefined
-        ? heard.write(respond("401 Unauthorized", "WWW-Authenticate: Bearer\r\n", ""))
-        : heard.behave();
-    guarded.script = behave;
+    guarded.script = askFirst;
     const behind = await startGateway(["--upstream", guarded.url, "--deny", "^denied_tool$"]);
     const headers: Headers = [...JSON_BOTH, ["Authorization", "Bearer x"]];
     await ask(behind, { body: HELLO, headers });
@@ -335,7 +337,7 @@ describe("a stream as it is framed", () => {
       ["data: ", "\n\n"],
     ]) {
       guarded.script = (heard) => {
-        if (heard.message?.id !== 7) return behave(heard);
+        if (heard.message?.id !== 7) return askFirst(heard);
         heard.events(before + list + after);
         return heard.end();
       };
@@ -365,7 +367,7 @@ describe("a stream as it is framed", () => {
     const started = performance.now();
     const got = await open(gateway, { method: "GET", headers: events });
     const headAfter = performance.now() - started;
-    await got.ended;
+    await got.ended();
     expect(got.pieces.map(({ text }) => text)).toEqual(Array.from({ length: 6 }, () => `data: ${NOTE}\r\n\r\n`));
     for (const [index, { at }] of got.pieces.entries()) expect(at - sent[index]).toBeLessThan(60);
     expect(headAfter).toBeLessThan(90);
@@ -381,22 +383,23 @@ describe("a stream as it is framed", () => {
   });
 });
 
+async function refuse(script: (heard: Heard) => void, path = "/mcp", options: string[] = []) {
+  const other = await startScripted({ script });
+  const url = `http://127.0.0.1:${other.port}${path}`;
+  const { code, stderr } = await refuseToStart([
+    "--upstream",
+    url,
+    "--listen",
+    "0",
+    "--log-level",
+    "error",
+    ...options,
+  ]);
+  other.close();
+  return { code, stderr: stderr.replaceAll(String(other.port), "PORT"), heard: other.heard };
+}
+
 describe("what is no server at the start", () => {
-  async function refuse(script: (heard: Heard) => void, path = "/mcp", options: string[] = []) {
-    const other = await startScripted({ script });
-    const url = `http://127.0.0.1:${other.port}${path}`;
-    const { code, stderr } = await refuseToStart([
-      "--upstream",
-      url,
-      "--listen",
-      "0",
-      "--log-level",
-      "error",
-      ...options,
-    ]);
-    other.close();
-    return { code, stderr: stderr.replaceAll(String(other.port), "PORT"), heard: other.heard };
-  }
   const FAILED = "Error: Failed to connect to upstream MCP at http://127.0.0.1:PORT/mcp\n";
 
   test("nobody listens", async () => {

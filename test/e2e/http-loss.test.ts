@@ -96,7 +96,7 @@ describe("a server that is killed", () => {
     const streamed = await streaming;
     expect(streamed.body.match(/"error"/g)).toHaveLength(1);
     expect(readError(streamed)).toEqual({ id: 4, error: CLOSED });
-    await listening.ended;
+    await listening.ended();
     expect(await gateway.ended).toBe(1);
     expect(performance.now() - killed).toBeLessThan(2000);
     expect(gateway.stderr().endsWith(LOST)).toBe(true);
@@ -168,7 +168,7 @@ describe("what is no loss", () => {
     const closed = await call(gateway, 2, "closes");
     expect(closed.body).toBe("id: 1\nretry: 10\ndata: \n\n"); // it may be taken up again
     const reset = await open(gateway, { method: "GET", headers });
-    await reset.ended;
+    await reset.ended();
     expect(reset.text()).toBe("");
     const vanishing = await dial(gateway);
     vanishing.write(
@@ -251,7 +251,7 @@ describe("a client that leaves", () => {
       method: "GET",
       headers: [["Accept", "text/event-stream"], ["Last-Event-ID", "1"], headers[2]],
     });
-    await resumed.ended;
+    await resumed.ended();
     expect(resumed.text()).toBe(`id: 2\ndata: ${done}\n\n`);
     expect(server.calls("notifications/cancelled")).toEqual([]);
     expect(server.heard.at(-1)?.header("last-event-id")).toBe("1");
@@ -269,9 +269,7 @@ describe("SIGTERM", () => {
     const idle = await dial(gateway);
     const kept = await dial(gateway);
     kept.write(write({ method: "GET", target: "/healthz" }));
-    await (
-      await follow(kept)
-    ).ended;
+    await follow(kept).then((answer) => answer.ended());
     const slow = call(gateway, 1, "slow", 1000);
     const streamed = call(gateway, 2, "stream", 1000);
     await waitFor(() => /slow[^]*stream|stream[^]*slow/.test(server.heard()), "both calls");
@@ -281,7 +279,7 @@ describe("SIGTERM", () => {
     await expect(ask(gateway, { method: "GET", target: "/healthz" })).rejects.toThrow(/ECONNREFUSED/);
     expect((await slow).body).toBe('{"jsonrpc":"2.0","id":1,"result":{"content":[]}}');
     expect((await streamed).body).toContain('"id":2,"result"');
-    await Promise.all([listening.ended, older.ended]);
+    await Promise.all([listening.ended(), older.ended()]);
     expect(await gateway.ended).toBe(1);
     expect(performance.now() - told).toBeLessThan(5000);
     idle.destroy();
@@ -299,7 +297,7 @@ describe("SIGTERM", () => {
     await stream.hears("acknowledged");
     const told = performance.now();
     gateway.kill("SIGTERM");
-    await stream.ended;
+    await stream.ended();
     expect(stream.text()).toContain('"id":1,"error":{"code":-32000,"message":"Connection closed"}');
     expect(await gateway.ended).toBe(1);
     expect(performance.now() - told).toBeLessThan(3000);
@@ -358,7 +356,7 @@ describe("before a process", () => {
     const older = await open(gateway, { method: "GET", target: "/sse", headers: [["Accept", "text/event-stream"]] });
     const told = performance.now();
     gateway.kill("SIGTERM");
-    await older.ended;
+    await older.ended();
     expect(await gateway.ended).toBe(1);
     expect(performance.now() - told).toBeLessThan(9000);
   });

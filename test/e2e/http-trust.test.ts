@@ -19,6 +19,10 @@ const HELLO =
   '{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}';
 const hello: Question = { body: HELLO, headers: JSON_BOTH };
 
+function bearing(token: string): Headers {
+  return [...JSON_BOTH, ["Authorization", `Bearer ${token}`]];
+}
+
 let server: ScriptedServer;
 let local: Certificate; // for a name
 let address: Certificate; // for an address
@@ -40,7 +44,12 @@ afterEach(() => {
 describe("TLS at our door", () => {
   test("clients come by https, and by nothing else", async () => {
     const gateway = await startGateway([
-      ...["--upstream", server.url, "--tls-cert", local.certFile, "--tls-key", local.keyFile],
+      "--upstream",
+      server.url,
+      "--tls-cert",
+      local.certFile,
+      "--tls-key",
+      local.keyFile,
     ]);
     expect(gateway.stderr()).toContain(`listening url="https://127.0.0.1:${gateway.port}/mcp"`);
     const place = { port: gateway.port, ca: local.cert };
@@ -60,7 +69,14 @@ describe("TLS at our door", () => {
   ])("what is no certificate with its key is refused (%#)", async (files, message) => {
     const [cert, key] = files();
     const { code, stderr } = await refuseToStart([
-      ...["--upstream", server.url, "--listen", "0", "--tls-cert", cert, "--tls-key", key],
+      "--upstream",
+      server.url,
+      "--listen",
+      "0",
+      "--tls-cert",
+      cert,
+      "--tls-key",
+      key,
     ]);
     expect(code).toBe(1);
     expect(stderr).toContain(message);
@@ -69,20 +85,25 @@ describe("TLS at our door", () => {
 
   test("one without the other is a mistake", async () => {
     const { code, stderr } = await refuseToStart([
-      ...["--upstream", server.url, "--listen", "0", "--tls-cert", local.certFile],
+      "--upstream",
+      server.url,
+      "--listen",
+      "0",
+      "--tls-cert",
+      local.certFile,
     ]);
     expect(code).toBe(1);
     expect(stderr).toContain("A certificate needs its key");
   });
 });
 
-describe("a server by https", () => {
-  async function by(certificate: Certificate, host: string, options: string[]) {
-    const secure = await startScripted({ tls: certificate });
-    const url = `https://${host}:${secure.port}/mcp`;
-    return { secure, args: ["--upstream", url, ...options] };
-  }
+async function by(certificate: Certificate, host: string, options: string[]) {
+  const secure = await startScripted({ tls: certificate });
+  const url = `https://${host}:${secure.port}/mcp`;
+  return { secure, args: ["--upstream", url, ...options] };
+}
 
+describe("a server by https", () => {
   test.each([
     ["an address", () => address, "127.0.0.1"],
     ["a name", () => local, "localhost"],
@@ -355,7 +376,6 @@ describe("--auth-tokens", () => {
   const folder = mkdtempSync(join(tmpdir(), "http-trust-"));
   const file = join(folder, "tokens");
   writeFileSync(file, "# who may come in\nada aaaaaaaaaaaaaaaaaaaa\nbob bbbbbbbbbbbbbbbbbbbb\n", { mode: 0o600 });
-  const as = (token: string): Headers => [...JSON_BOTH, ["Authorization", `Bearer ${token}`]];
   let gateway: Gateway;
 
   beforeEach(async () => {
@@ -375,7 +395,7 @@ describe("--auth-tokens", () => {
         });
       }
     }
-    const wrong = await ask(gateway, { body: HELLO, headers: as("cccccccccccccccccccc") });
+    const wrong = await ask(gateway, { body: HELLO, headers: bearing("cccccccccccccccccccc") });
     expect([wrong.status, challengeOf(wrong)["error"]]).toEqual([401, "invalid_token"]);
     for (const headers of [[["Authorization", "Basic YTpi"]], [["Authorization", "aaaaaaaaaaaaaaaaaaaa"]]] as const)
       expect((await ask(gateway, { body: HELLO, headers: [...JSON_BOTH, ...headers] })).status).toBe(401);
@@ -395,12 +415,12 @@ describe("--auth-tokens", () => {
     expect((await ask(gateway, { method: "GET", target: "/healthz" })).status).toBe(200);
     // The server's own is not reached: it would name somebody else's tokens.
     const other = "/.well-known/oauth-authorization-server";
-    expect((await ask(gateway, { method: "GET", target: other, headers: as("a".repeat(20)) })).status).toBe(404);
+    expect((await ask(gateway, { method: "GET", target: other, headers: bearing("a".repeat(20)) })).status).toBe(404);
     expect(server.heard).toEqual([]);
   });
 
   test("the token stops here, and is in no log", async () => {
-    const { status } = await ask(gateway, { body: HELLO, headers: as("aaaaaaaaaaaaaaaaaaaa") });
+    const { status } = await ask(gateway, { body: HELLO, headers: bearing("aaaaaaaaaaaaaaaaaaaa") });
     expect(status).toBe(200);
     expect(server.heard.at(-1)?.header("authorization")).toBeUndefined();
     expect(gateway.stderr()).not.toContain("aaaaaaaaaaaaaaaaaaaa");
@@ -408,18 +428,18 @@ describe("--auth-tokens", () => {
 
   test("a session of the older transport belongs to who opened it", async () => {
     const { open } = await import("../support/raw-http.ts");
-    const stream = await open(gateway, { method: "GET", target: "/sse", headers: as("aaaaaaaaaaaaaaaaaaaa") });
+    const stream = await open(gateway, { method: "GET", target: "/sse", headers: bearing("aaaaaaaaaaaaaaaaaaaa") });
     await stream.hears("\n\n");
     const target = /data: (\S+)/.exec(stream.text())?.[1] ?? "";
-    expect((await ask(gateway, { target, body: HELLO, headers: as("bbbbbbbbbbbbbbbbbbbb") })).status).toBe(404);
-    expect((await ask(gateway, { target, body: HELLO, headers: as("aaaaaaaaaaaaaaaaaaaa") })).status).toBe(202);
+    expect((await ask(gateway, { target, body: HELLO, headers: bearing("bbbbbbbbbbbbbbbbbbbb") })).status).toBe(404);
+    expect((await ask(gateway, { target, body: HELLO, headers: bearing("aaaaaaaaaaaaaaaaaaaa") })).status).toBe(202);
     stream.socket.destroy();
   });
 
   test("with tokens the whole network may come", async () => {
     const wide = await startGateway(["--listen", "0.0.0.0:0", "--upstream", server.url, "--auth-tokens", file]);
     expect((await ask(wide, hello)).status).toBe(401);
-    expect((await ask(wide, { body: HELLO, headers: as("aaaaaaaaaaaaaaaaaaaa") })).status).toBe(200);
+    expect((await ask(wide, { body: HELLO, headers: bearing("aaaaaaaaaaaaaaaaaaaa") })).status).toBe(200);
   });
 
   test("a file that others may read is refused", async () => {
@@ -467,10 +487,9 @@ describe("--auth-jwks", () => {
       .setAudience(audience)
       .setExpirationTime(expires)
       .sign(key);
-  const as = (token: string): Headers => [...JSON_BOTH, ["Authorization", `Bearer ${token}`]];
 
   test("a token that was signed for us lets in, and stops here", async () => {
-    const { status } = await ask(gateway, { body: HELLO, headers: as(await sign("ada")) });
+    const { status } = await ask(gateway, { body: HELLO, headers: bearing(await sign("ada")) });
     expect(status).toBe(200);
     expect(server.heard.at(-1)?.header("authorization")).toBeUndefined();
   });
@@ -486,7 +505,7 @@ describe("--auth-jwks", () => {
       ),
     ];
     for (const token of await Promise.all(bad)) {
-      const answer = await ask(gateway, { body: HELLO, headers: as(token) });
+      const answer = await ask(gateway, { body: HELLO, headers: bearing(token) });
       expect([answer.status, challengeOf(answer)["error"]]).toEqual([401, "invalid_token"]);
     }
     expect(server.heard).toEqual([]);
@@ -499,11 +518,11 @@ describe("--auth-jwks", () => {
       resource: "http://localhost/mcp",
     });
     const [ada, bob] = await Promise.all([sign("ada"), sign("bob")]);
-    const opened = await ask(gateway, { body: HELLO, headers: as(ada) });
+    const opened = await ask(gateway, { body: HELLO, headers: bearing(ada) });
     const session = ["Mcp-Session-Id", opened.headers["mcp-session-id"]] as const;
     const ping = '{"jsonrpc":"2.0","id":1,"method":"ping"}';
-    expect((await ask(gateway, { body: ping, headers: [...as(bob), session] })).status).toBe(404);
-    expect((await ask(gateway, { body: ping, headers: [...as(await sign("ada")), session] })).status).toBe(200);
+    expect((await ask(gateway, { body: ping, headers: [...bearing(bob), session] })).status).toBe(404);
+    expect((await ask(gateway, { body: ping, headers: [...bearing(await sign("ada")), session] })).status).toBe(200);
   });
 
   test("keys by http from elsewhere are refused", async () => {

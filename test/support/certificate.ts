@@ -11,17 +11,33 @@ export interface Certificate {
   readonly keyFile: string;
 }
 
+const OPENSSL = "openssl";
+
 /** Makes one for these names, such as `DNS:localhost`. */
 export function makeCertificate(...names: string[]): Certificate {
   const folder = mkdtempSync(join(tmpdir(), "fairlead-tls-"));
   const certFile = join(folder, "cert.pem");
   const keyFile = join(folder, "key.pem");
   execFileSync(
-    "openssl",
+    OPENSSL,
     [
-      ...["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2"],
-      ...["-subj", "/CN=fairlead test", "-addext", `subjectAltName=${names.join(",")}`],
-      ...["-keyout", keyFile, "-out", certFile],
+      "req",
+      "-x509",
+      "-newkey",
+      "ec",
+      "-pkeyopt",
+      "ec_paramgen_curve:prime256v1",
+      "-nodes",
+      "-days",
+      "2",
+      "-subj",
+      "/CN=fairlead test",
+      "-addext",
+      `subjectAltName=${names.join(",")}`,
+      "-keyout",
+      keyFile,
+      "-out",
+      certFile,
     ],
     { stdio: "pipe" },
   );

@@ -85,7 +85,7 @@ export interface Stream {
   /** Waits until this part has come. */
   hears(part: string): Promise<void>;
   /** Waits until the response is over. */
-  readonly ended: Promise<void>;
+  ended(): Promise<void>;
 }
 
 /** Asks, and reads what is answered as it comes. Resolves with the head. */
@@ -98,68 +98,62 @@ export async function open(place: Place, question: Question): Promise<Stream> {
 /** Reads a response from a connection. */
 export function follow(socket: Socket): Promise<Stream> {
   let raw = Buffer.alloc(0);
+  let head: Answer | null = null;
   let body = "";
   let isOver = false;
-  let finish: () => void = () => {};
-  const ended = new Promise<void>((resolve) => (finish = resolve));
   const pieces: { text: string; at: number }[] = [];
   const watchers = new Set<() => void>();
+
+  function tell(): void {
+    for (const watch of watchers) watch();
+  }
+
+  function waitFor(isThere: () => boolean, what: string): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const timer = setTimeout(() => reject(new Error(`not heard: ${what}, only ${body.slice(0, 500)}`)), 15_000);
+      const watch = (): void => {
+        if (!isThere() && !isOver) return;
+        clearTimeout(timer);
+        watchers.delete(watch);
+        if (isThere()) resolve();
+        else reject(new Error(`ended without ${what}, only ${body.slice(0, 500)}`));
+      };
+      watchers.add(watch);
+      watch();
+    });
+  }
+
   return new Promise((resolve, reject) => {
-    let head: Answer | null = null;
-    const read = (): void => {
-      const end = raw.indexOf("\r\n\r\n");
-      if (head === null) {
-        if (end < 0) return;
-        head = readHead(raw.toString("latin1", 0, end));
-        resolve({
-          socket,
-          status: head.status,
-          headers: head.headers,
-          text: () => body,
-          pieces,
-          hears: (part) => waitFor(() => body.includes(part), part),
-          ended,
-        });
-      }
-      const rest = raw.subarray(end + 4);
-      const { text, isWhole } = readBody(head, rest);
-      if (text.length > body.length) pieces.push({ text: text.slice(body.length), at: performance.now() });
-      body = text;
-      if (isWhole) over();
-      for (const watch of watchers) watch();
-    };
-    const over = (): void => {
-      if (isOver) return;
-      isOver = true;
-      finish();
-      for (const watch of watchers) watch();
-    };
-    const waitFor = (isThere: () => boolean, what: string): Promise<void> =>
-      new Promise((done, fail) => {
-        const timer = setTimeout(() => fail(new Error(`not heard: ${what}, only ${body.slice(0, 500)}`)), 15_000);
-        const watch = (): void => {
-          if (!isThere() && !isOver) return;
-          clearTimeout(timer);
-          watchers.delete(watch);
-          if (isThere()) done();
-          else fail(new Error(`ended without ${what}, only ${body.slice(0, 500)}`));
-        };
-        watchers.add(watch);
-        watch();
-      });
     socket.on("data", (chunk: Buffer) => {
       raw = Buffer.concat([raw, chunk]);
-      read();
+      const end = raw.indexOf("\r\n\r\n");
+      if (end < 0) return;
+      head ??= readHead(raw.toString("latin1", 0, end));
+      const { text, isWhole } = readBody(head, raw.subarray(end + 4));
+      if (text.length > body.length) pieces.push({ text: text.slice(body.length), at: performance.now() });
+      body = text;
+      isOver ||= isWhole;
+      tell();
+      resolve({
+        socket,
+        status: head.status,
+        headers: head.headers,
+        text: () => body,
+        pieces,
+        hears: (part) => waitFor(() => body.includes(part), part),
+        ended: () => waitFor(() => isOver, "its end"),
+      });
     });
     socket.on("close", () => {
-      over();
+      isOver = true;
+      tell();
       reject(new Error(`closed before a response: ${raw.toString("latin1").slice(0, 200)}`));
     });
   });
 }
 
 /** All responses in the bytes of a connection that is over. */
-export function readAnswers(bytes: Buffer): Answer[] {
+function readAnswers(bytes: Buffer): Answer[] {
   const answers: Answer[] = [];
   let rest = bytes;
   while (rest.length > 0) {

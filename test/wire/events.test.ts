@@ -74,6 +74,10 @@ test("an event over the limit is not kept, and the next one is read", () => {
   expect(excess).toEqual(["end"]);
 });
 
+function isSomething({ name, data }: Seen): boolean {
+  return name !== null || data !== null;
+}
+
 test("where the stream is cut changes neither the events nor the bytes", () => {
   const line = fc.constantFrom(
     "data: {}",
@@ -98,7 +102,6 @@ test("where the stream is cut changes neither the events nor the bytes", () => {
       const chunks = [0, ...places].map((from, index) => bytes.subarray(from, places[index] ?? bytes.length));
       const whole = cut([bytes]);
       const pieced = cut(chunks.filter((chunk) => chunk.length > 0));
-      const isSomething = ({ name, data }: Seen): boolean => name !== null || data !== null;
       expect(pieced.events.filter(isSomething)).toEqual(whole.events.filter(isSomething));
       expect(pieced.stream).toBe(text);
     }),

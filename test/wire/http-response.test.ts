@@ -197,12 +197,14 @@ test.each([
   expect(next).toEqual(["fault: the connection closed"]);
 });
 
+function bodyOf(heard: readonly string[]): string {
+  return heard.filter((line) => line.startsWith("body ")).reduce((all, line) => all + line.slice(5), "");
+}
+
 test("where a response is cut changes nothing", () => {
   const text =
     "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nX: y\r\n\r\n" +
     "5\r\nhello\r\n6;e\r\n world\r\n0\r\nT: x\r\n\r\n";
-  const bodyOf = (heard: string[]): string =>
-    heard.filter((line) => line.startsWith("body ")).reduce((all, line) => all + line.slice(5), "");
   fc.assert(
     fc.property(fc.array(fc.nat(text.length), { maxLength: 20 }), (cuts) => {
       const places = [...new Set(cuts)].sort((one, other) => one - other);

@@ -77,9 +77,7 @@ test("who is done and stays is sent away, who waits for an answer is not", async
   expect(slow.status).toBe(202);
   const socket = await dial({ port });
   socket.write(write({ body: "" }));
-  await (
-    await follow(socket)
-  ).ended;
+  await follow(socket).then((answer) => answer.ended());
   const started = performance.now();
   await new Promise((resolve) => socket.once("close", resolve));
   expect(performance.now() - started).toBeLessThan(3000);
