@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from "node:child_process";
-import { createServer, type Socket } from "node:net";
+import { connect, createServer, type Socket } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
 import { afterEach, describe, expect, test } from "vitest";
 import { type Gateway, startGateway, stopGateways } from "../support/gateway.ts";
@@ -185,6 +185,23 @@ describe("what is no loss", () => {
     expect(others).toBeGreaterThanOrEqual(1);
     expect((await ask(gateway, { method: "GET", target: "/readyz" })).status).toBe(200);
     await delay(1200);
+    expect(gateway.child.exitCode).toBeNull();
+    server.close();
+  });
+
+  test("a flood of connections takes our descriptors, and neither the server nor us", async () => {
+    const server = await startScripted();
+    const gateway = await startGateway(["--upstream", server.url], {}, 40);
+    const flood: Socket[] = [];
+    const more = setInterval(() => {
+      for (let count = 0; count < 10; count++) flood.push(connect(gateway.port, "127.0.0.1").on("error", () => {}));
+    }, 10);
+    // Longer than a connection to the server is kept for nothing.
+    await delay(6500);
+    clearInterval(more);
+    expect(gateway.child.exitCode).toBeNull();
+    for (const socket of flood) socket.destroy();
+    await waitFor(async () => (await call(gateway, 1, "slow").catch(() => null))?.status === 200, "an answer");
     expect(gateway.child.exitCode).toBeNull();
     server.close();
   });

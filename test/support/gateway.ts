@@ -21,9 +21,13 @@ export interface Refused {
 
 const running = new Set<ChildProcess>();
 
-/** Starts Fairlead and waits until it listens. The options need no `--listen`. */
-export async function startGateway(options: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<Gateway> {
-  const started = start(options.includes("--listen") ? options : ["--listen", "0", ...options], env);
+/** Starts Fairlead and waits until it listens. The options need no `--listen`. It may open so many files and sockets. */
+export async function startGateway(
+  options: readonly string[],
+  env: NodeJS.ProcessEnv = {},
+  descriptors?: number,
+): Promise<Gateway> {
+  const started = start(options.includes("--listen") ? options : ["--listen", "0", ...options], env, descriptors);
   const { child, stderr, ended } = started;
   const limit = performance.now() + 20_000;
   for (;;) {
@@ -48,8 +52,13 @@ export function stopGateways(signal: NodeJS.Signals = "SIGKILL"): void {
   for (const child of running) child.kill(signal);
 }
 
-function start(options: readonly string[], env: NodeJS.ProcessEnv): Pick<Gateway, "child" | "stderr" | "ended"> {
-  const child = spawn(process.execPath, [COMMAND, ...options], {
+function start(
+  options: readonly string[],
+  env: NodeJS.ProcessEnv,
+  descriptors?: number,
+): Pick<Gateway, "child" | "stderr" | "ended"> {
+  const limit = descriptors === undefined ? "" : `ulimit -n ${descriptors}; `;
+  const child = spawn("sh", ["-c", `${limit}exec "$0" "$@"`, process.execPath, COMMAND, ...options], {
     stdio: ["ignore", "pipe", "pipe"],
     env: { ...process.env, ...env },
   });

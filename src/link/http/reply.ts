@@ -32,11 +32,21 @@ export function replyEmpty(response: ServerResponse, status: number, headers: re
 
 /** Ends a response. A connection that closes behind it must not do so while the client still speaks: it would not hear it. */
 function finish(response: ServerResponse, body: Buffer | null): void {
+  if (body !== null) urge(response, body.length);
   if (response.req.complete || response.shouldKeepAlive) return void response.end(body ?? undefined);
   response.flushHeaders();
   if (body !== null) response.write(body);
   response.req.once("end", () => response.end());
 }
+
+/** Cuts off a client that does not take a large answer: it is kept until then, and there may be many. */
+export function urge(response: ServerResponse, size: number, stalledMs = STALLED_MS): void {
+  if (size > LARGE_BYTES) response.setTimeout(stalledMs, () => response.destroy());
+}
+
+const LARGE_BYTES = 262_144;
+/** For any of it, not for all of it. */
+const STALLED_MS = 30_000;
 
 /**
  * What is still to come of a request that is refused is read and forgotten, so that the client gets to

@@ -82,6 +82,12 @@ function settle(
   const timer = setTimeout(late, Math.max(1, until - Date.now()));
   const onError = (error: NodeJS.ErrnoException): void => {
     clearTimeout(timer);
+    // What this machine lacks says nothing about the server: it may be there, and was not asked in time.
+    if (OWN_WANTS.has(error.code ?? "")) {
+      return reject(
+        new ConnectionError("TIMEOUT", "Connection failed: this machine has no room for it", error.message),
+      );
+    }
     const isTls = ready === "secureConnect";
     const code = isTls ? "INVALID_RESPONSE" : "REFUSED";
     const text = isTls ? `Invalid response: ${error.code ?? "no TLS"}` : describe(error);
@@ -98,6 +104,8 @@ function settle(
     resolve();
   });
 }
+
+const OWN_WANTS = new Set(["EMFILE", "ENFILE", "ENOBUFS", "ENOMEM", "EADDRNOTAVAIL"]);
 
 function describe({ code }: NodeJS.ErrnoException): string {
   if (code === "ENOTFOUND" || code === "EAI_AGAIN") return "Connection refused: no such host";

@@ -2,7 +2,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { afterEach, expect, test } from "vitest";
 import { type Door, type DoorOptions, openDoor } from "../../../src/link/http/door.ts";
 import { expectGuests } from "../../../src/link/http/guests.ts";
-import { replyEmpty, replyError } from "../../../src/link/http/reply.ts";
+import { replyEmpty, replyError, urge } from "../../../src/link/http/reply.ts";
 import { ask, converse, dial, follow, write } from "../../support/raw-http.ts";
 
 let door: Door | null = null;
@@ -144,6 +144,36 @@ test("a refusal is read by who is still sending, also where the connection close
     const answer = await ask({ port }, { body: Buffer.alloc(5 << 20, "x") });
     expect(answer.status).toBe(415);
   }
+});
+
+test("who asks for much and takes none of it is cut off; who takes it slowly is not", async () => {
+  const large = Buffer.alloc(8 << 20, "x");
+  const { port } = await openOne({
+    onVisit({ response }) {
+      urge(response, large.length, 300);
+      response.writeHead(200, { "Content-Length": large.length });
+      response.end(large);
+    },
+  });
+  const lazy = await dial({ port });
+  lazy.pause();
+  lazy.write(write({ body: "" }));
+  await delay(1500);
+  let taken = 0;
+  lazy.on("data", (chunk: Buffer) => (taken += chunk.length));
+  await new Promise((resolve) => lazy.resume().once("close", resolve));
+  expect(taken).toBeLessThan(large.length);
+
+  const slow = await dial({ port });
+  let size = 0;
+  slow.on("data", (chunk: Buffer) => {
+    size += chunk.length;
+    slow.pause();
+    setTimeout(() => slow.resume(), 5);
+  });
+  slow.write(write({ body: "", headers: [["Connection", "close"]] }));
+  await new Promise((resolve) => slow.once("close", resolve));
+  expect(size).toBeGreaterThan(large.length);
 });
 
 test("a port of a host that is not ours is refused in words", async () => {
