@@ -13,6 +13,8 @@ export interface StreamOptions {
   readonly maxMessageBytes: number;
   /** From where on, where it is taken up again. */
   readonly lastId: string | null;
+  /** Told when the server has answered, one way or the other. */
+  readonly onAnswer: (() => void) | null;
 }
 
 /** Hears of the end of a stream: how far it came, and how it was answered. */
@@ -30,14 +32,17 @@ export interface Resumable {
 
 /** Opens a stream of a server's by GET. What comes is for the listener. */
 export function openStream(options: StreamOptions, done: Ended): UpstreamCall {
-  const { pool, path, session, listener, maxMessageBytes, lastId } = options;
+  const { pool, path, session, listener, maxMessageBytes, lastId, onAnswer } = options;
   const from = lastId === null || !/^[\t\x20-\x7e\x80-\xff]*$/.test(lastId) ? "" : `Last-Event-ID: ${lastId}\r\n`;
   const exchange = lastId === null ? BODIES : RESUMED;
   const headers = session.common("text/event-stream") + session.versionLine() + from;
   let reading: Reading | null = null;
   let status: number | null = null;
   let refusal: { head: ResponseHead; shown: string } | null = null;
-  const end = (): void => done(reading?.end() ?? null, status, refusal);
+  const end = (): void => {
+    onAnswer?.();
+    done(reading?.end() ?? null, status, refusal);
+  };
   const call = pool.send(
     { method: "GET", path, headers, body: null },
     {
@@ -48,6 +53,7 @@ export function openStream(options: StreamOptions, done: Ended): UpstreamCall {
           const take = (body: Parameters<ServerListener["message"]>[0]): void => listener.message(body, exchange);
           reading = readResponse({ head, about: null, maxMessageBytes, listener, take });
         }
+        onAnswer?.();
       },
       body(bytes) {
         reading?.push(bytes);

@@ -41,6 +41,7 @@ export function createStreamableEnd(options: StreamableOptions): ServerEnd {
   const running = new Map<Message, UpstreamCall>();
   const streams = new Set<UpstreamCall>();
   let standing: UpstreamCall | null = null;
+  let isTooEarly = false; // the stream was refused before the greeting was over
   const session = createStreamableSession({
     ...options,
     onLost() {
@@ -63,10 +64,12 @@ export function createStreamableEnd(options: StreamableOptions): ServerEnd {
       // Nothing overtakes what has no answer, nor anything the greeting. No longer than a while, should it not be taken.
       const isBarrier = envelope.kind !== "request" || method === "initialize";
       if (isBarrier && method !== "initialize") setTimeout(taken, TAKEN_MS).unref();
+      const isLast = method === "notifications/initialized" && options.listens;
       const renewal = session.renewing ?? options.renew?.() ?? null;
       const go = (): void => post(payload, about, 0, isBarrier ? taken : () => {});
-      if (renewal === null) go();
-      else void renewal.then(go);
+      const begin = isLast ? () => void listenFirst().then(go) : go;
+      if (renewal === null) begin();
+      else void renewal.then(begin);
       if (!isBarrier) taken();
     });
   }
@@ -161,7 +164,8 @@ export function createStreamableEnd(options: StreamableOptions): ServerEnd {
         answer(done, { code: -32000, message: `The server answered with status ${refusal.status}` });
       else if (events !== null && events.lastId !== undefined && listener.isWaiting(done)) resume(done, events, 0);
       else if (listener.isWaiting(done)) answer(done, CLOSED);
-      if (options.listens && isReady(done) && !isOver) listen(null, 0);
+      // A server may have wanted to hear this first.
+      if (options.listens && isReady(done) && isTooEarly && !isOver) listen(null, 0);
       taken();
     }
   }
@@ -204,11 +208,25 @@ export function createStreamableEnd(options: StreamableOptions): ServerEnd {
     timer.unref();
   }
 
+  /** Opens the stream before the server is told that all is ready: some have something to say at once. */
+  function listenFirst(): Promise<void> {
+    return new Promise((resolve) => {
+      listen(null, 0, false, resolve);
+      setTimeout(resolve, LISTEN_FIRST_MS).unref();
+    });
+  }
+
   /** A stream for what the server says unasked, opened again when it ends. */
-  function listen(lastId: string | null, failures: number, wasOpen = false): void {
-    const stream = get(lastId, (events, status, refusal) => {
+  function listen(
+    lastId: string | null,
+    failures: number,
+    wasOpen = false,
+    onAnswer: (() => void) | null = null,
+  ): void {
+    const ended: Ended = (events, status, refusal) => {
       if (standing !== stream) return; // another has taken its place
       standing = null;
+      isTooEarly = status !== null && status >= 400 && status !== 405;
       if (isOver) return;
       if (status === 404 && wasOpen) return void session.renew();
       if (refusal !== null && status === 401 && failures === 0) {
@@ -225,12 +243,13 @@ export function createStreamableEnd(options: StreamableOptions): ServerEnd {
         if (!isOver && standing === null)
           listen(events?.lastId ?? lastId, isRefused ? failures + 1 : 0, !isRefused || wasOpen);
       }, wait).unref();
-    });
+    };
+    const stream = get(lastId, ended, onAnswer);
     standing = stream;
   }
 
-  function get(lastId: string | null, done: Ended): UpstreamCall {
-    const call = openStream({ pool, path, session, listener, maxMessageBytes, lastId }, (...how) => {
+  function get(lastId: string | null, done: Ended, onAnswer: (() => void) | null = null): UpstreamCall {
+    const call = openStream({ pool, path, session, listener, maxMessageBytes, lastId, onAnswer }, (...how) => {
       streams.delete(call);
       done(...how);
     });
@@ -276,3 +295,5 @@ const GOODBYE_MS = 1000;
 const TAKEN_MS = 5000;
 /** The attempt in a session that was begun anew: there is no further one. */
 const RENEWED = 2;
+/** How long a stream may take to open before we go on without it. */
+const LISTEN_FIRST_MS = 500;

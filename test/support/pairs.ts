@@ -115,7 +115,7 @@ export async function listenBefore(
 }
 
 /** How Fairlead is told where the server is. */
-export function serverWords(stage: Scene, target: Target, tape = "server"): string[] {
+function serverWords(stage: Scene, target: Target, tape = "server"): string[] {
   return target.recorder === null
     ? ["--", ...stage.taped(tape, target.peer.command)]
     : ["--upstream", target.recorder.url];
@@ -166,7 +166,7 @@ export interface Sides {
 }
 
 /** Leads a conversation with a server, without Fairlead or with it. Both sides as they were. */
-export async function converseBy(
+async function converseBy(
   stage: Scene,
   start: Start,
   client: Transport | "direct",
@@ -212,7 +212,7 @@ function latin(bytes: Buffer): string[] {
 }
 
 /** A port that is free just now. */
-export async function freePort(): Promise<number> {
+async function freePort(): Promise<number> {
   const server = createServer();
   await new Promise<void>((resolve) => {
     server.listen(0, "127.0.0.1", resolve);
@@ -223,7 +223,7 @@ export async function freePort(): Promise<number> {
 }
 
 /** Waits until somebody listens there. */
-export async function reached(port: number): Promise<void> {
+async function reached(port: number): Promise<void> {
   for (const until = Date.now() + 20_000; Date.now() < until; await delay(50)) {
     const response = await fetch(`http://127.0.0.1:${port}/`).catch(() => null);
     await response?.body?.cancel();

@@ -18,7 +18,7 @@ const REMEDY = "Run npm ci in test/peers, or npm test, which does.";
 if (!existsSync(built)) throw new Error("The command is not built. Run node scripts/build.mjs, or npm test.");
 
 /** Loads a module of one of the peers. They are no dependencies of ours, so their types are not known here. */
-const requirePeer: (name: string) => unknown = createRequire(join(folder, "package.json"));
+export const requirePeer: (name: string) => unknown = createRequire(join(folder, "package.json"));
 
 /** A program of somebody else's, with the version that is installed. */
 export interface Peer {
@@ -35,7 +35,7 @@ export function peer(name: string, bin: string, ...args: string[]): Peer {
 }
 
 /** A package and its installed version, for the names of tests. */
-function titleOf(name: string): string {
+export function titleOf(name: string): string {
   const file = join(folder, "node_modules", name, "package.json");
   if (!existsSync(file)) throw new Error(`${name} is not installed. ${REMEDY}`);
   const { version } = JSON.parse(readFileSync(file, "utf8")) as { version: string };
@@ -370,11 +370,15 @@ export interface SdkPeer {
   readonly revision: string;
   /** Connects it to a command, with a tee named "client" before that. */
   connect(stage: Scene, command: readonly string[], options?: SdkOptions): Promise<SdkClient>;
+  /** Connects it to a URL. */
+  connectTo(url: string, transport: "http" | "sse", options?: SdkOptions): Promise<SdkClient>;
 }
 
 interface Sdk {
   readonly Client: new (info: Loose, options: Loose) => SdkClient & SdkInside;
   readonly StdioClientTransport: new (options: Loose) => unknown;
+  readonly StreamableHTTPClientTransport: new (url: URL) => unknown;
+  readonly SSEClientTransport: new (url: URL) => unknown;
 }
 
 interface SdkInside {
@@ -406,29 +410,39 @@ function sdkPeer(title: string, revision: string, mode: unknown): SdkPeer {
     title,
     revision,
     async connect(stage, command, options = {}) {
-      const { Client, StdioClientTransport } = loadSdk(isFirst);
-      const { capabilities = {}, answers = {}, notices = [], onNotice = () => {} } = options;
-      const negotiation = isFirst ? {} : { versionNegotiation: { mode } };
-      const client = new Client({ name: "tester", version: "1" }, { capabilities, ...negotiation });
-      for (const [method, answer] of Object.entries(answers)) client.setRequestHandler(keyOf(method, isFirst), answer);
-      for (const method of notices) {
-        client.setNotificationHandler(keyOf(method, isFirst), () => onNotice(method));
-      }
+      const { StdioClientTransport } = loadSdk(isFirst);
       const [program, ...args] = stage.taped("client", command);
-      await client.connect(
+      return meet(
         new StdioClientTransport({ command: program, args, env: stage.env, cwd: stage.folder, stderr: "ignore" }),
+        options,
       );
-      client.call = (name, args = {}, others = {}) =>
-        client.callTool({ name, arguments: args }, ...(isFirst ? [undefined, others] : [others]));
-      return client;
+    },
+    connectTo(url, transport, options = {}) {
+      const { StreamableHTTPClientTransport, SSEClientTransport } = loadSdk(isFirst);
+      const Transport = transport === "http" ? StreamableHTTPClientTransport : SSEClientTransport;
+      return meet(new Transport(new URL(url)), options);
     },
   };
+
+  async function meet(transport: unknown, options: SdkOptions): Promise<SdkClient> {
+    const { Client } = loadSdk(isFirst);
+    const { capabilities = {}, answers = {}, notices = [], onNotice = () => {} } = options;
+    const negotiation = isFirst ? {} : { versionNegotiation: { mode } };
+    const client = new Client({ name: "tester", version: "1" }, { capabilities, ...negotiation });
+    for (const [method, answer] of Object.entries(answers)) client.setRequestHandler(keyOf(method, isFirst), answer);
+    for (const method of notices) client.setNotificationHandler(keyOf(method, isFirst), () => onNotice(method));
+    await client.connect(transport);
+    client.call = (name, args = {}, others = {}) =>
+      client.callTool({ name, arguments: args }, ...(isFirst ? [undefined, others] : [others]));
+    return client;
+  }
 }
 
 function loadSdk(isFirst: boolean): Sdk {
   const name = isFirst ? "@modelcontextprotocol/sdk/client" : "@modelcontextprotocol/client";
-  const [main, stdio] = isFirst ? [`${name}/index.js`, `${name}/stdio.js`] : [name, `${name}/stdio`];
-  return { ...(requirePeer(main) as Sdk), ...(requirePeer(stdio) as Sdk) };
+  const parts = isFirst ? ["index.js", "stdio.js", "streamableHttp.js", "sse.js"] : ["", "stdio"];
+  const modules = parts.map((part) => requirePeer(part === "" ? name : `${name}/${part}`) as Sdk);
+  return Object.assign({}, ...modules) as Sdk;
 }
 
 /** What a handler is set by: the first SDK wants a schema, the second the method's name. */

@@ -50,10 +50,13 @@ function expectInOrder(what: string, stream: readonly string[], others: readonly
 /**
  * What a server process heard and said that is shared between clients, with the names that its clients gave to their
  * requests in place of those of Fairlead's. Ids, progress tokens and names of subscriptions are all that may differ:
- * whatever else does is still there afterwards.
+ * whatever else does is still there afterwards. An `initialize` does not reach it: that is a method of the older era,
+ * which would change it for everybody.
  */
 export function putBack({ client, server }: Sides): Sides {
-  const asked = client.up.filter((line) => idIn(line) !== undefined);
+  const refused = new Set(client.up.filter((line) => line.includes(`"method":"initialize"`)).map(idIn));
+  const isForServer = (line: string): boolean => idIn(line) === undefined || !refused.has(idIn(line));
+  const asked = client.up.filter((line) => idIn(line) !== undefined && isForServer(line));
   const names = new Map<string, { readonly id: string; readonly token: string | undefined }>();
   const up = server.up.flatMap((line) => {
     const number = idIn(line);
@@ -72,7 +75,8 @@ export function putBack({ client, server }: Sides): Sides {
       return line;
     }),
   );
-  return { client: { ...client, up: asked }, server: { up, down } };
+  const heard = client.down.map((stream) => stream.filter(isForServer));
+  return { client: { up: asked, down: heard }, server: { up, down } };
 }
 
 const TOKEN = /(?<="progressToken":)("[^"]*"|\d+)/;

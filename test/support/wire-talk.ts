@@ -38,6 +38,8 @@ export function talkHttp(url: string, headers: Readonly<Record<string, string>> 
   }
 
   async function post(line: string, message: Spoken, modern: Record<string, string> | null): Promise<void> {
+    // First: some servers speak soon after, and do not wait for the stream.
+    if (message.method === "notifications/initialized") await listen();
     const body = Buffer.from(line);
     sent.push(body.toString("latin1"));
     const call = httpRequest(url, {
@@ -69,7 +71,6 @@ export function talkHttp(url: string, headers: Readonly<Record<string, string>> 
     });
     call.end(body);
     await done;
-    if (message.method === "notifications/initialized") await listen();
   }
 
   function listen(): Promise<void> {

@@ -9,6 +9,15 @@ test("a page is opened by a program that no shell starts", () => {
   expect(browserCommand(page, "win32")).toEqual({ command: "rundll32", args: ["url.dll,FileProtocolHandler", href] });
 });
 
+test("BROWSER says which program, with or without a place for the page", () => {
+  const page = "https://a.example/x?a=1&b=2";
+  expect(browserCommand(page, "linux", "firefox")).toEqual({ command: "firefox", args: [page] });
+  expect(browserCommand(page, "linux", "w3m -o x %s:lynx")).toEqual({ command: "w3m", args: ["-o", "x", page] });
+  expect(browserCommand(page, "win32", "C:\\b.exe;d.exe")).toEqual({ command: "C:\\b.exe", args: [page] });
+  expect(browserCommand(page, "linux", "none")).toBeNull();
+  expect(browserCommand("file:///etc/passwd", "linux", "firefox")).toBeNull();
+});
+
 test("nothing but a page is opened", () => {
   for (const url of [
     "javascript:alert(1)",
