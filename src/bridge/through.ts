@@ -13,6 +13,7 @@ import { CLOSED } from "./answers.ts";
 import { createBodyCollector, isRedirect, judgeBody } from "./body-back.ts";
 import type { Guest, GuestBook } from "./guest-book.ts";
 import { answerHere, NO_SESSION, NOT_ALLOWED, readMessage } from "./refusal.ts";
+import { BODIES } from "./server-end.ts";
 import { createStreamBack, type StreamBack } from "./stream-back.ts";
 
 /** A way through for clients of Streamable HTTP to a server of Streamable HTTP. */
@@ -59,16 +60,16 @@ export function createThrough(options: ThroughOptions): Through {
         resumed: false,
       };
       const outcome = guest.seat.passage.pass(whole(body), "up", exchange);
-      if (outcome instanceof Promise) void outcome.then((settled) => carry(visit, guest, body, settled, exchange));
-      else carry(visit, guest, body, outcome, exchange);
+      if (outcome instanceof Promise) void outcome.then((settled) => carry(visit, guest, body, settled));
+      else carry(visit, guest, body, outcome);
     });
   }
 
-  function carry(visit: Visit, guest: Guest, body: Buffer, outcome: Outcome, exchange: Exchange): void {
+  function carry(visit: Visit, guest: Guest, body: Buffer, outcome: Outcome): void {
     const { onward, back, turns = [] } = outcome;
     if (onward === "nothing") return answerHere(visit, outcome);
     const calls = turns.flatMap((turn) => turn.opens ?? []);
-    send(visit, guest, onward === "untouched" ? body : onward, calls, { ...exchange, mirrored: null }, back);
+    send(visit, guest, onward === "untouched" ? body : onward, calls, BODIES, back);
   }
 
   /** Sends a request on, and what comes back to the client. */

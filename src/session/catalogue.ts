@@ -1,6 +1,6 @@
 import { COMMA, LF, CR, SPACE, TAB } from "../message/characters.ts";
 import type { Span } from "../message/envelope.ts";
-import type { ToolPage } from "./tool-page.ts";
+import { MAX_CURSOR_CHARACTERS, type ToolPage } from "./tool-page.ts";
 
 /** One tool as the server described it. `raw` is its JSON, byte for byte. */
 export interface Tool {
@@ -45,8 +45,6 @@ export const MAX_TOOLS = 10_000;
 export const MAX_CATALOGUE_BYTES = 16 * 1024 * 1024;
 /** Nor more pages. */
 export const MAX_PAGES = 500;
-/** A page behind a longer cursor is not followed. */
-export const MAX_CURSOR_CHARACTERS = 4096;
 
 /** Makes an empty catalogue. */
 export function createCatalogue(now: () => number = () => performance.now()): CatalogueKeeper {

@@ -1,19 +1,20 @@
 import { isUtf8 } from "node:buffer";
-import type { NotificationEnvelope, RequestEnvelope } from "../message/envelope.ts";
-import { findMember, readString } from "../message/members.ts";
+import type { NotificationEnvelope, RequestEnvelope, Span } from "../message/envelope.ts";
+import { readString } from "../message/members.ts";
 import type { Message } from "../message/message.ts";
 import { readText } from "../message/text.ts";
-import { FIRST_STATELESS, VERSION_KEY } from "./era.ts";
+import { FIRST_STATELESS } from "./era.ts";
 import type { Mirrored } from "./exchange.ts";
 
 /**
  * Whether the headers of a request say what its body says. Whoever routes or filters by the headers
- * must not see another message than the server does.
+ * must not see another message than the server does. `claim` is where the body says its revision.
  */
 export function agrees(
   { bytes }: Message,
   envelope: RequestEnvelope | NotificationEnvelope,
   { version, method, name }: Mirrored,
+  claim: Span | null,
 ): boolean {
   if (method !== null && method !== envelope.method.name) return false;
   const subject = "subject" in envelope ? envelope.subject : null;
@@ -21,8 +22,7 @@ export function agrees(
     if (subject === null || decodeHeader(name) !== readText(bytes, subject.start + 1, subject.end - 1)) return false;
   }
   if (envelope.kind !== "request") return true;
-  const meta = envelope.params === null ? null : findMember(bytes, envelope.params, "_meta");
-  const claimed = meta === null ? null : readString(bytes, findMember(bytes, meta, VERSION_KEY));
+  const claimed = readString(bytes, claim);
   // What claims nothing is of the older era, which has no such headers; an odd header is for the server to refuse.
   if (claimed === null) return true;
   if (claimed < FIRST_STATELESS) return version === null || version === claimed;

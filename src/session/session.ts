@@ -15,11 +15,11 @@ import { describeMethod } from "../message/methods.ts";
 import { createNameReader } from "../message/names.ts";
 import { isText } from "../message/text.ts";
 import { type Call, type CallTable, createCallTable } from "./calls.ts";
-import { type Catalogue, type CatalogueKeeper, createCatalogue, MAX_CURSOR_CHARACTERS } from "./catalogue.ts";
-import { type Era, eraOf } from "./era.ts";
+import { type Catalogue, type CatalogueKeeper, createCatalogue } from "./catalogue.ts";
+import { type Era, findClaim } from "./era.ts";
 import type { Exchange } from "./exchange.ts";
 import { agrees } from "./mirrored.ts";
-import { readToolPage } from "./tool-page.ts";
+import { isNotFound, readCursor, readToolPage } from "./tool-page.ts";
 import { beginTurn, type Turn, type TurnDraft } from "./turn.ts";
 
 /** What policy may see of a session. */
@@ -145,8 +145,15 @@ export function createSession(options: SessionOptions): Session {
     } else if (!maySend(envelope.method.sender, direction)) turn.trouble = "wrong-direction";
     else if (envelope.method.form === "notification") turn.trouble = "notification-with-id";
     else if (table.size >= maxOpenCalls) turn.trouble = "too-many-calls";
-    else if (disagrees(turn, envelope)) turn.trouble = "header-mismatch";
-    else turn.opens = openCall(turn, envelope);
+    else {
+      const version = needsEra(turn, envelope) ? findClaim(turn.message.bytes, envelope.params) : null;
+      if (disagrees(turn, envelope, version)) turn.trouble = "header-mismatch";
+      else turn.opens = openCall(turn, envelope, version === null ? "stateful" : "stateless");
+    }
+  }
+
+  function needsEra({ exchange }: TurnDraft, { method: { name } }: RequestEnvelope): boolean {
+    return exchange.routed || (learnTools && (name === "tools/list" || name === "tools/call"));
   }
 
   function observeAnswer(turn: TurnDraft, envelope: ResultEnvelope | ErrorEnvelope): void {
@@ -166,11 +173,9 @@ export function createSession(options: SessionOptions): Session {
     else if (direction === "down" && LEARNT_FROM.has(call.method.name)) learn(turn, envelope, call);
   }
 
-  function openCall(turn: TurnDraft, { id: callId, method, params, subject }: RequestEnvelope): Call {
-    const { bytes } = turn.message;
+  function openCall({ message: { bytes } }: TurnDraft, envelope: RequestEnvelope, era: Era): Call {
+    const { id: callId, method, params, subject } = envelope;
     const isList = learnTools && method.name === "tools/list";
-    const needsEra = turn.exchange.routed || isList || (learnTools && method.name === "tools/call");
-    const era = needsEra ? eraOf(bytes, params) : "stateful";
     return {
       id: callId,
       method,
@@ -196,7 +201,7 @@ export function createSession(options: SessionOptions): Session {
     const { bytes, direction } = turn.message;
     if (method.form === "request") turn.trouble = "request-without-id";
     else if (!maySend(method.sender, direction)) turn.trouble = "wrong-direction";
-    else if (disagrees(turn, envelope)) turn.trouble = "header-mismatch";
+    else if (disagrees(turn, envelope, null)) turn.trouble = "header-mismatch";
     else if (method.name === "notifications/cancelled") {
       const given = params === null ? null : findMember(bytes, params, "requestId");
       const key = given === null ? undefined : readId(bytes, given.start, given.end)?.key;
@@ -253,8 +258,12 @@ export function createSession(options: SessionOptions): Session {
   }
 }
 
-function disagrees({ message, exchange }: TurnDraft, envelope: RequestEnvelope | NotificationEnvelope): boolean {
-  return exchange.mirrored !== null && !agrees(message, envelope, exchange.mirrored);
+function disagrees(
+  { message, exchange }: TurnDraft,
+  envelope: RequestEnvelope | NotificationEnvelope,
+  version: Span | null,
+): boolean {
+  return exchange.mirrored !== null && !agrees(message, envelope, exchange.mirrored, version);
 }
 
 // One for all sessions: the names of tools are not many.
@@ -272,14 +281,6 @@ function isBatch({ bytes, start, end }: Message): boolean {
   return length > 0 && length <= MAX_BATCH;
 }
 
-/** Null where there is none, undefined where it is no text, or more than is kept. */
-function readCursor(bytes: Buffer, params: Span): string | null | undefined {
-  const cursor = findMember(bytes, params, "cursor");
-  if (cursor === null || isText(bytes, cursor.start, cursor.end, "null")) return null;
-  const text = readString(bytes, cursor);
-  return text === null || text.length > MAX_CURSOR_CHARACTERS ? undefined : text;
-}
-
 /** So much is kept of what an open call is about. Links may be long: those of data hold all of it. */
 const MAX_SUBJECT_CHARACTERS = 4096;
 
@@ -287,11 +288,6 @@ const MAX_SUBJECT_CHARACTERS = 4096;
 function cut(text: string): string {
   if (text.length <= MAX_SUBJECT_CHARACTERS) return text;
   return Buffer.from(text.slice(0, MAX_SUBJECT_CHARACTERS), "utf16le").toString("utf16le");
-}
-
-function isNotFound(bytes: Buffer, error: Span): boolean {
-  const code = findMember(bytes, error, "code");
-  return code !== null && isText(bytes, code.start, code.end, "-32601");
 }
 
 function maySend(sender: "client" | "server" | "both", direction: Direction): boolean {

@@ -1,7 +1,8 @@
 import { OPEN_ARRAY, OPEN_OBJECT } from "../message/characters.ts";
 import { MAX_NAME_CHARACTERS, type Span } from "../message/envelope.ts";
 import { fold, isAlike } from "../message/fold.ts";
-import { eachMember, listElements, readString } from "../message/members.ts";
+import { eachMember, findMember, listElements, readString } from "../message/members.ts";
+import { isText } from "../message/text.ts";
 
 /** One entry of a tool list. */
 export interface ListedTool {
@@ -76,4 +77,21 @@ const NULL = "n".charCodeAt(0);
 
 function isVariant(key: string, folded: ReadonlySet<string>): boolean {
   return key.length > MAX_NAME_CHARACTERS || isAlike(key, folded);
+}
+
+/** A page behind a longer cursor is not followed. */
+export const MAX_CURSOR_CHARACTERS = 4096;
+
+/** Null where there is none, undefined where it is no text, or more than is kept. */
+export function readCursor(bytes: Buffer, params: Span): string | null | undefined {
+  const cursor = findMember(bytes, params, "cursor");
+  if (cursor === null || isText(bytes, cursor.start, cursor.end, "null")) return null;
+  const text = readString(bytes, cursor);
+  return text === null || text.length > MAX_CURSOR_CHARACTERS ? undefined : text;
+}
+
+/** Whether a list is refused because there is no such method. */
+export function isNotFound(bytes: Buffer, error: Span): boolean {
+  const code = findMember(bytes, error, "code");
+  return code !== null && isText(bytes, code.start, code.end, "-32601");
 }

@@ -4,10 +4,10 @@ import {
   type CatalogueKeeper,
   createCatalogue,
   MAX_CATALOGUE_BYTES,
-  MAX_CURSOR_CHARACTERS,
   MAX_PAGES,
   MAX_TOOLS,
 } from "../../src/session/catalogue.ts";
+import { MAX_CURSOR_CHARACTERS } from "../../src/session/tool-page.ts";
 import { readToolPage } from "../../src/session/tool-page.ts";
 
 function learn(

@@ -140,7 +140,7 @@ function dropAlso(dropped: ReadonlySet<string>, connection: string): ReadonlySet
 
 /** Whether a list of media types such as an Accept header admits one. */
 export function admits(accept: string, type: "application/json" | "text/event-stream"): boolean {
-  if (accept === "") return true;
+  if (accept === "" || accept === USUAL) return true;
   const [family] = type.split("/");
   return accept.split(",").some((entry) => {
     const media = entry.split(";")[0].trim().toLowerCase();
@@ -148,8 +148,12 @@ export function admits(accept: string, type: "application/json" | "text/event-st
   });
 }
 
+/** What clients of Streamable HTTP have to send, as nearly all of them write it. */
+const USUAL = "application/json, text/event-stream";
+
 /** Whether a body is said to be JSON in UTF-8. */
 export function isJson(contentType: string | null): boolean {
+  if (contentType === "application/json") return true;
   const match = /^\s*application\/json\s*(?:;\s*charset\s*=\s*"?([\w-]+)"?\s*)?$/i.exec(contentType ?? "");
   return match !== null && /^utf-?8$/i.test(match[1] ?? "utf-8");
 }
