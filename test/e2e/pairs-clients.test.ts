@@ -114,23 +114,21 @@ describe("clients of others, through every pair of transports", () => {
   scene(`${REMOTE.title} before Fairlead`, async (stage) => {
     await stand(stage, async ({ urls }) => {
       const places = urls.flatMap((url) => [[`${url}/mcp`], [`${url}/sse`, "--transport", "sse-only"]]);
-      await Promise.all(
-        places.map(async ([url, ...words]) => {
-          const talk = talkTo(stage, [...REMOTE.command, url, "--allow-http", ...words]);
-          await talk.ask(initialize());
-          talk.write(INITIALIZED);
-          const pages = [{}, { cursor: "3" }, { cursor: "6" }];
-          const lists = await Promise.all(pages.map((params, id) => talk.ask(request(id + 1, "tools/list", params))));
-          expect(lists.flatMap(namesIn).toSorted()).toEqual(expect.arrayContaining(SHOWN));
-          const denied = JSON.parse(await talk.ask(request(9, "tools/call", { name: "secret_read" }))) as Spoken;
-          expect(denied.error?.message).toContain("Tool not found: secret_read");
-          await talk.end(500);
-        }),
-      );
+      for (const [url, ...words] of places) {
+        const talk = talkTo(stage, [...REMOTE.command, url, "--allow-http", ...words]);
+        await talk.ask(initialize());
+        talk.write(INITIALIZED);
+        const pages = [{}, { cursor: "3" }, { cursor: "6" }];
+        const lists = await Promise.all(pages.map((params, id) => talk.ask(request(id + 1, "tools/list", params))));
+        expect(lists.flatMap(namesIn).toSorted()).toEqual(expect.arrayContaining(SHOWN));
+        const denied = JSON.parse(await talk.ask(request(9, "tools/call", { name: "secret_read" }))) as Spoken;
+        expect(denied.error?.message).toContain("Tool not found: secret_read");
+        await talk.end(500);
+      }
     });
   });
 
-  scene(`${titleOf("@ai-sdk/mcp")}`, async (stage) => {
+  scene(titleOf("@ai-sdk/mcp"), async (stage) => {
     const { createMCPClient } = requirePeer("@ai-sdk/mcp") as AiSdk;
     const { Experimental_StdioMCPTransport: Stdio } = requirePeer("@ai-sdk/mcp/mcp-stdio") as AiStdio;
     await stand(stage, async ({ urls, command }) => {
