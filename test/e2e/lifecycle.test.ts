@@ -267,7 +267,12 @@ describe.concurrent("the server ends", () => {
     let said = 0;
     let count = 0;
     for (let unread = 0; unread < 100_000 && count < 900;) {
-      const call = { jsonrpc: "2.0", id: count++, method: "tools/call", params: { name: "x".repeat(3000) } };
+      const call = {
+        jsonrpc: "2.0",
+        id: count++,
+        method: "tools/call",
+        params: { name: "x", arguments: { t: "x".repeat(3000) } },
+      };
       fairlead.say(call);
       said += JSON.stringify(call).length + 1;
       await delay(10);
