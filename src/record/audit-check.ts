@@ -62,6 +62,7 @@ interface Claims {
 export function createChecker(key: AuditKey, findings: Findings): Checker {
   const chains = new Map<string, State>();
   const counts = { records: 0, gaps: 0, lost: 0 };
+  let strangers = 0; // chains that nobody with our key began
   const scraps: Scrap[] = []; // what is no line of its own, until a record accounts for it
 
   function scrap(each: Scrap): void {
@@ -77,7 +78,8 @@ export function createChecker(key: AuditKey, findings: Findings): Checker {
   function check(record: RecordLine, place: Place): void {
     counts.records++;
     const { log, seq, mac } = record;
-    const chain = chains.get(log) ?? begin(log, place);
+    const chain = chains.get(log) ?? begin(record, place);
+    if (chain === null) return findings.changed(place, log, seq);
     if (seq === 0 && record.type === "open" && chain.seq < 0) greet(chain, record, place);
     if (!chain.isOurs) return;
     if (seq <= chain.seq) {
@@ -102,7 +104,12 @@ export function createChecker(key: AuditKey, findings: Findings): Checker {
     if (isGenuine && record.type !== "event") believe(record, place);
   }
 
-  function begin(log: string, place: Place): State {
+  /** Null where it is one more of those that nobody with our key began: a forger can make up any number of them. */
+  function begin({ log, seq, mac, body }: RecordLine, place: Place): State | null {
+    if (seq !== 0 || computeMac(key.records, "", body) !== mac) {
+      if (strangers === MAX_STRANGERS) return null;
+      strangers++;
+    }
     const flags = { isClosed: false, isSealed: false, isDoubted: false, isOurs: true };
     const chain = { seq: -1, mac: "", place, bases: [""], missing: [], ...flags };
     chains.set(log, chain);
@@ -204,6 +211,7 @@ export function createChecker(key: AuditKey, findings: Findings): Checker {
 }
 
 const MAX_SCRAPS = 1000;
+const MAX_STRANGERS = 1000;
 const MAX_MISSING = 1000;
 
 function noRecord(bytes: number): string {

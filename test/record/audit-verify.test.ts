@@ -196,6 +196,19 @@ describe("tampering", () => {
     ]);
   });
 
+  test("made-up chains do not fill the memory, and each of their records is a finding", () => {
+    const strangers = Array.from({ length: 3000 }, (_, index) =>
+      lines[0].replace(logs[0], String(index).padStart(16, "_")),
+    );
+    desk.replace([...strangers, ...lines]);
+    const { records, chains, findings, moreFindings } = desk.verify();
+    expect({ records, chains, findings: findings.length + moreFindings }).toEqual({
+      records: 3017,
+      chains: 1004,
+      findings: 3000,
+    });
+  });
+
   test("a format that is not known is not guessed at", () => {
     expect(findings(lines.with(0, lines[0].replace('"version":1', '"version":2')))).toEqual([
       "line 1: chain A has a format that this version does not know",
