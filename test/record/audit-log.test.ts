@@ -4,9 +4,11 @@ import { join } from "node:path";
 import * as fc from "fast-check";
 import { afterAll, describe, expect, test } from "vitest";
 import { createBacklog } from "../../src/record/audit-backlog.ts";
+import { type AuditFile, openAuditFile } from "../../src/record/audit-file.ts";
 import { encodeEvent } from "../../src/record/audit-line.ts";
+import type { AuditOptions } from "../../src/record/audit-log.ts";
 import type { AuditEvent } from "../../src/record/event.ts";
-import { clearDesks, createDesk, event } from "../support/audit.ts";
+import { clearDesks, createDesk, event, smallDisk } from "../support/audit.ts";
 
 afterAll(clearDesks);
 
@@ -190,11 +192,36 @@ describe("the file", () => {
   });
 });
 
+/** A disk on which a write never comes to an end, nor fails. */
+const stuck: NonNullable<AuditOptions["openFile"]> = (file, warn) =>
+  Object.assign(Object.create(openAuditFile(file, warn)) as AuditFile, { append() {} });
+
 describe("the backlog", () => {
-  test("what is too much is lost, and the log says how many, when and where", async () => {
+  test("a flood is written as it comes: nothing is lost while the disk takes it", async () => {
+    const { open, records, warnings, verify } = createDesk();
+    const log = open({ limits: { maxBacklogEvents: 700 } });
+    let id = 0;
+    const flood = (count: number): void => {
+      for (let index = 0; index < count; index++) log.write(event({ id: String(id++) }));
+    };
+    flood(5000);
+    const flushed = log.flush();
+    flood(5000); // while a write is under way
+    await flushed;
+    flood(2000);
+    log.close();
+    const ids = records().flatMap((record) => (record["type"] === "event" ? [record["id"]] : []));
+    expect(ids).toEqual(Array.from({ length: id }, (_, index) => index));
+    expect(warnings).toEqual([]);
+    expect(verify()).toMatchObject({ findings: [], notes: [], lost: 0 });
+  });
+
+  test("what a disk that fails does not take is lost, and the log says how many, when and where", async () => {
     const { open, records, warnings } = createDesk();
-    const log = open({ limits: { maxBacklogEvents: 2 } });
+    const disk = { room: 0 };
+    const log = open({ openFile: smallDisk(disk), limits: { maxBacklogEvents: 2 } });
     for (let second = 0; second < 5; second++) log.write(event({ time: second * 1000, id: String(second) }));
+    disk.room = Infinity;
     await log.flush();
     log.write(event({ id: "5" }));
     log.close();
@@ -209,9 +236,23 @@ describe("the backlog", () => {
     expect(records()[3]).toMatchObject({
       from: "1970-01-01T00:00:02.000Z",
       to: "1970-01-01T00:00:04.000Z",
-      reason: "backlog",
+      reason: "ENOSPC",
     });
+    expect(warnings).toEqual([
+      "the audit log cannot be written (ENOSPC): 2 events wait, the rest will be lost",
+      "the audit log is written again",
+    ]);
+  });
+
+  test("a write that does not come to an end holds a flood up only once", async () => {
+    const { open, warnings } = createDesk();
+    const log = open({ openFile: stuck, limits: { maxBacklogEvents: 2 } });
+    void log.flush();
+    const since = performance.now();
+    for (let id = 0; id < 1000; id++) log.write(event());
+    expect(performance.now() - since).toBeLessThan(2000);
     expect(warnings).toEqual(["the audit log cannot keep up: events are being lost, and counted"]);
+    log.close();
   });
 
   test("what is lost while a gap is being written makes another gap", () => {
@@ -226,8 +267,10 @@ describe("the backlog", () => {
 
   test("large texts count by their size", async () => {
     const { open, records } = createDesk();
-    const log = open({ limits: { maxBacklogBytes: 100_000 } });
+    const disk = { room: 0 };
+    const log = open({ openFile: smallDisk(disk), limits: { maxBacklogBytes: 100_000 } });
     for (let index = 0; index < 5; index++) log.write(event({ tool: "x".repeat(20_000) }));
+    disk.room = Infinity;
     log.close();
     expect(records().map(({ type, lost }) => [type, lost])).toEqual([
       ["open", undefined],
