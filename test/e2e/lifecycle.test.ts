@@ -317,10 +317,13 @@ describe.concurrent("the server ends", () => {
 // A server that cannot hear or cannot speak is as lost as one that is dead: nobody would ever be answered.
 describe.concurrent("the server lives on", () => {
   test("without its stdout: whoever waits is answered, and it goes", async ({ start }) => {
-    const fairlead = start(fixture("stdout-closer.sh"));
-    await fairlead.sees("sleep 1000");
+    const fairlead = start(fixture("stdout-closer.sh"), { options: ["--log-format", "json"] });
     fairlead.say(ping(1));
-    expect(await fairlead.end()).toEqual({ code: 1, signal: null, stdout: closed(1), stderr: LOST, left: [] });
+    const { stderr, ...end } = await fairlead.end();
+    expect(end).toEqual({ code: 1, signal: null, stdout: closed(1), left: [] });
+    // It did not end by itself: it was asked to.
+    expect(stderr).toMatch(/"message":"the server ended","signal":"SIGTERM"\}\n/);
+    expect(stderr.endsWith(LOST)).toBe(true);
   });
 
   test("without its stdin: whoever waits is answered, and it goes", async ({ start }) => {
