@@ -182,6 +182,15 @@ describe.concurrent("the client closes", () => {
     expect(bytes).toBe(pong(1).length + told("").length + (8 << 20));
   });
 
+  test("and something goes on in a new process all the time: it is caught", async ({ start }) => {
+    const fairlead = start(fixture("hopper.sh", ...fixture("good.mjs")));
+    fairlead.say(ping(1));
+    await fairlead.hears(pong(1));
+    await fairlead.sees("hopper.sh hop");
+    fairlead.stdin.end();
+    expect(await fairlead.end()).toMatchObject({ code: 0, stdout: pong(1), left: [] });
+  });
+
   test("and the watchdog is gone already: all ends as ever", async ({ start }) => {
     const fairlead = start(fixture("browser.sh", ...fixture("good.mjs")));
     fairlead.say(ping(1));
@@ -392,6 +401,20 @@ describe.concurrent("Fairlead is killed", () => {
     expect(await fairlead.end(4000)).toMatchObject({ signal: "SIGKILL", left: [] });
   });
 
+  test("after its watchdog was: another one is there", async ({ start }) => {
+    const fairlead = start(fixture("stubborn.mjs"));
+    await fairlead.hears(told("ready"));
+    const { pid } = await fairlead.sees("fairlead-watchdog");
+    process.kill(pid, "SIGKILL");
+    await until(
+      () => fairlead.family().some((each) => each.command.includes("fairlead-watchdog") && each.pid !== pid),
+      "another watchdog",
+    );
+    await delay(100); // until it has been told whose group it is
+    process.kill(fairlead.pid, "SIGKILL");
+    expect(await fairlead.end(5000)).toMatchObject({ signal: "SIGKILL", left: [] });
+  });
+
   test("with its whole group: the same", async ({ start }) => {
     const fairlead = start(fixture("stubborn.mjs"));
     await fairlead.hears(told("ready"));
@@ -452,6 +475,14 @@ describe.concurrent.each(Object.entries(ENDINGS))("%s, and the server has compan
     await fairlead.hears(pong(1));
     end(fairlead);
     expect(await fairlead.end(4000)).toMatchObject({ code, stdout: pong(1), stderr: "", left: [] });
+  });
+
+  test("one of whom only its parent knows", async ({ start }) => {
+    const fairlead = start(fixture("hider.sh"));
+    await fairlead.hears(told("ready"));
+    await fairlead.sees("sleep 1000");
+    end(fairlead);
+    expect(await fairlead.end(5000)).toMatchObject({ code, left: [] });
   });
 
   test("another Fairlead", async ({ start }) => {
