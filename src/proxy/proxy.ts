@@ -6,7 +6,7 @@ import type { Pattern } from "../policy/patterns.ts";
 import { createToolFilter } from "../policy/tool-filter.ts";
 import type { AuditEvent } from "../record/event.ts";
 import type { Log } from "../record/log.ts";
-import { createReporter } from "../record/report.ts";
+import { createReporter, type Reporter } from "../record/report.ts";
 import { createWitness } from "../record/witness.ts";
 import { createLearner } from "../relay/learn.ts";
 import { createPassage } from "../relay/passage.ts";
@@ -53,7 +53,7 @@ export interface Proxy {
 }
 
 /** Says what the filter makes of a list, and which patterns it could do without. */
-function createToolReport({ tools: filter }: Policy, log: Log): (catalogue: Catalogue) => void {
+function createToolReport({ tools: filter }: Policy, { report }: Reporter): (catalogue: Catalogue) => void {
   let said = "";
   return (catalogue) => {
     if (filter === null) return;
@@ -62,8 +62,8 @@ function createToolReport({ tools: filter }: Policy, log: Log): (catalogue: Cata
     const saying = JSON.stringify([[...allowed], hidden, unmatched]);
     if (saying === said) return; // the same list in another era, or fetched again
     said = saying;
-    log.info("tool list", counts);
-    for (const pattern of unmatched) log.warn("pattern matches no tool", { pattern });
+    report("tools:list", "tool list", { level: "info", fields: counts });
+    for (const pattern of unmatched) report("tools:unmatched", "pattern matches no tool", { fields: { pattern } });
   };
 }
 
@@ -117,7 +117,7 @@ export async function createProxy(options: ProxyOptions): Promise<Proxy> {
   const session = createSession({
     maxOpenCalls: limits.maxOpenCalls,
     learnTools: isFiltering,
-    onLearnt: createToolReport(policy, log),
+    onLearnt: createToolReport(policy, reporter),
     say,
     now,
   });

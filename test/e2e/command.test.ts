@@ -110,3 +110,19 @@ del\u007f
     expect(program.overSince - since).toBeLessThan(6000);
   });
 });
+
+test("a server whose list changes all the time does not fill the log", async ({ start }) => {
+  const fairlead = start(fixture("restless.mjs"), { options: ["--deny", "^delete_,^drop_"] });
+  for (let id = 1; id <= 100; id++) {
+    fairlead.say({ jsonrpc: "2.0", id, method: "tools/list" });
+    await fairlead.hears(`"tool_${id}"`);
+  }
+  fairlead.stdin.end();
+  const { stderr } = await fairlead.end();
+  const lines = stderr.split("\n");
+  expect(lines[0]).toMatch(/ info {2}tool list rule="tools:list" tools=1 hidden=0$/);
+  expect(lines[1]).toMatch(/ warn {2}pattern matches no tool rule="tools:unmatched" pattern="\^delete_"$/);
+  // Ten of each, in each window of ten seconds.
+  expect(lines.length).toBeLessThan(50);
+  expect(stderr).toMatch(/ more like this rule="tools:list"$/m);
+});
