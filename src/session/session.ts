@@ -115,7 +115,7 @@ export function createSession(options: SessionOptions): Session {
       return new Promise((resolve, reject) => {
         const timer = setTimeout(() => {
           calls.up.close(call);
-          reject(new Error(`no answer to ${method} within ${timeoutMs} ms`));
+          reject(new Error(`no answer to ${method} within ${Math.round(timeoutMs)} ms`));
         }, timeoutMs);
         timer.unref();
         const call = ownCall({ key: spelled, quoted: JSON.stringify(spelled) }, question, (answer) => {
