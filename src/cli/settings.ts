@@ -3,7 +3,7 @@ import { ProxyError } from "../errors.ts";
 import { parsePatternList, type Pattern } from "../policy/patterns.ts";
 import { createLog, type Level, type Log } from "../record/log.ts";
 import type { Parsed } from "./options.ts";
-import { showLine, showWord, usage } from "./usage.ts";
+import { EXAMPLE_SERVER, showLine, showWord, usage } from "./usage.ts";
 
 /** The value of an option that is given at most once. */
 export function value(parsed: Parsed, name: string): string | undefined {
@@ -35,7 +35,7 @@ export function readCommand({ rest, typed }: Parsed): string[] {
   const command = rest ?? [];
   if (command.length > 0 && command[0] !== "") return [...command];
   const what = command.length === 0 ? "No server to start" : 'The server\'s command is empty: ""';
-  const line = showLine([...typed, "--", "npx", "some-server"]);
+  const line = showLine([...typed, "--", ...EXAMPLE_SERVER]);
   throw usage(what, `Write the server's command after two dashes: ${line}`);
 }
 

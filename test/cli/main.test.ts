@@ -27,6 +27,7 @@ async function refusal(...args: string[]): Promise<string> {
 
 describe("a command line without the two dashes is shown with them", () => {
   const write = "Write the server's command after two dashes:";
+  const server = "npx -y @modelcontextprotocol/server-filesystem .";
 
   test("with the options and the command that were typed", async () => {
     expect(await refusal("--deny", "^a b$", "npx", "-y", "some-server")).toBe(
@@ -43,9 +44,9 @@ describe("a command line without the two dashes is shown with them", () => {
 
   test("also where no server is named at all", async () => {
     expect(await refusal("tools", "--deny", "x")).toBe(
-      `No server to start | ${write} fairlead tools --deny x -- npx some-server`,
+      `No server to start | ${write} fairlead tools --deny x -- ${server}`,
     );
-    expect(await refusal("--", "")).toBe(`The server's command is empty: "" | ${write} fairlead -- npx some-server`);
+    expect(await refusal("--", "")).toBe(`The server's command is empty: "" | ${write} fairlead -- ${server}`);
   });
 
   test("but not with patterns that are none", async () => {
