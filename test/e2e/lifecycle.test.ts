@@ -182,6 +182,29 @@ describe.concurrent("the client closes", () => {
     expect(bytes).toBe(pong(1).length + told("").length + (8 << 20));
   });
 
+  test("and never reads what is left: that is given up", async ({ start }) => {
+    const fairlead = start(fixture("hasty.mjs", "1", "8", "0"), { read: false });
+    fairlead.say(ping(1));
+    fairlead.stdin.end();
+    expect(await fairlead.end()).toMatchObject({ code: 0, left: [] });
+  });
+
+  test("and reads the rest a little at a time: all of it arrives", async ({ start }) => {
+    const fairlead = start(fixture("hasty.mjs", "1", "8", "0"), { read: false });
+    fairlead.say(ping(1));
+    fairlead.stdin.end();
+    let bytes = 0;
+    for (let sip = 0; sip < 6; sip++) {
+      await delay(4000);
+      bytes += (fairlead.stdout.read() as Buffer | null)?.length ?? 0;
+      expect(fairlead.isOver).toBe(false);
+    }
+    fairlead.stdout.on("data", (chunk: Buffer) => (bytes += chunk.length));
+    expect(await fairlead.end()).toMatchObject({ code: 0, left: [] });
+    await until(() => fairlead.stdout.readableEnded, "the end of its stdout");
+    expect(bytes).toBe(pong(1).length + told("").length + (8 << 20));
+  });
+
   test("and something goes on in a new process all the time: it is caught", async ({ start }) => {
     const fairlead = start(fixture("hopper.sh", ...fixture("good.mjs")));
     fairlead.say(ping(1));
