@@ -1,5 +1,5 @@
 import { createHmac } from "node:crypto";
-import { chmodSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import * as fc from "fast-check";
 import { afterAll, describe, expect, test } from "vitest";
@@ -156,6 +156,23 @@ describe("the file", () => {
     expect(() => open({ file: join(folder, "directory") })).toThrow(
       expect.objectContaining({ code: "FILE_NOT_WRITABLE", remedy: "EISDIR: check the path and its permissions" }),
     );
+  });
+
+  test.skipIf(process.platform === "win32")("a link is followed, but not where everybody may put one", () => {
+    const { folder, open, file } = createDesk();
+    const shared = join(folder, "shared");
+    mkdirSync(shared);
+    const link = join(shared, "link.jsonl");
+    symlinkSync(file, link);
+    open({ file: link }).close();
+    chmodSync(shared, 0o1777);
+    expect(() => open({ file: link })).toThrow(
+      expect.objectContaining({
+        code: "FILE_NOT_WRITABLE",
+        remedy: "it is a link, in a directory that everybody may write to: check the path and its permissions",
+      }),
+    );
+    open({ file: join(shared, "plain.jsonl") }).close();
   });
 
   test("events are written a moment later, without being asked for", async () => {
