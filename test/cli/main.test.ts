@@ -1,3 +1,7 @@
+import { spawnSync } from "node:child_process";
+import { closeSync, constants, mkdtempSync, openSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { main } from "../../src/cli/main.ts";
 
@@ -116,6 +120,27 @@ test("an option that means nothing without another is refused", async () => {
   expect(await refusal("--audit-level", "all", "--", "npx")).toBe(
     "Option --audit-level needs --audit | Give --audit <file> as well, or leave --audit-level out",
   );
+});
+
+test.skipIf(process.platform === "win32")("a log goes into files, and not into pipes or devices", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "fairlead-cli-"));
+  const pipe = join(folder, "pipe");
+  spawnSync("mkfifo", [pipe]);
+  const server = ["--", "/no/such/server"];
+  const missing = "Command not found: /no/such/server | Check the spelling, or give the full path";
+  const [noFile, noReader] = [
+    "It is no file: to have the log somewhere else, redirect stderr",
+    "ENXIO: check the path and its permissions",
+  ];
+  expect(await refusal("--log-file", pipe, ...server)).toBe(`Cannot write to ${pipe} | ${noReader}`);
+  const reader = openSync(pipe, constants.O_RDONLY | constants.O_NONBLOCK);
+  expect(await refusal("--log-file", pipe, ...server)).toBe(`Cannot write to ${pipe} | ${noFile}`);
+  closeSync(reader);
+  expect(await refusal("--log-file", "/dev/zero", ...server)).toBe(`Cannot write to /dev/zero | ${noFile}`);
+  for (const file of [join(folder, "log"), "/dev/null", "/dev/stderr"]) {
+    expect(await refusal("--log-file", file, ...server)).toBe(missing);
+  }
+  rmSync(folder, { recursive: true });
 });
 
 test("help and version are had in every usual way", async () => {
