@@ -4,6 +4,7 @@ import { createProxy } from "../proxy/proxy.ts";
 import type { AuditEvent } from "../record/event.ts";
 import { createLog } from "../record/log.ts";
 import { print, wantsColor } from "./output.ts";
+import { EXAMPLE_SERVER, showLine } from "./usage.ts";
 
 const DENY = "^delete_";
 
@@ -81,13 +82,13 @@ export async function runDemo(): Promise<number> {
   input.end();
   const { code } = await proxy.ended;
   write(`\n${paint("bold", "Put it in front of a server of yours.")} In your client's config, where it says\n`);
-  write(`  { "command": "npx", "args": ["-y", "some-server"] }\nwrite\n`);
+  const [program, ...words] = EXAMPLE_SERVER;
+  write(`  { "command": "${program}", "args": ${list(words)} }\nwrite\n`);
   // Clients start servers with a bare environment: full paths always work.
-  const args = [process.argv[1], "--deny", DENY, "--", "npx", "-y", "some-server"].map((word) => JSON.stringify(word));
-  write(`  { "command": ${JSON.stringify(process.execPath)}, "args": [${args.join(", ")}] }\n`);
-  await print(
-    `To see what a server offers and what hiding saves: ${paint("bold", "fairlead tools -- npx -y some-server")}\n`,
-  );
+  const args = [process.argv[1], "--deny", DENY, "--", ...EXAMPLE_SERVER];
+  write(`  { "command": ${JSON.stringify(process.execPath)}, "args": ${list(args)} }\n`);
+  const tools = showLine(["tools", "--", ...EXAMPLE_SERVER]);
+  await print(`To see what a server offers and what hiding saves:\n  ${paint("bold", tools)}\n`);
   return code;
 }
 
@@ -120,6 +121,10 @@ function explain({ direction, verdict, rule, bytes, sent }: AuditEvent): string 
 
 function write(text: string): void {
   void print(text); // in its order, and the last one is waited for
+}
+
+function list(words: readonly string[]): string {
+  return `[${words.map((word) => JSON.stringify(word)).join(", ")}]`;
 }
 
 function cut(line: string): string {

@@ -1,9 +1,11 @@
-import { closeSync, openSync } from "node:fs";
+import { closeSync, constants, fstatSync, openSync } from "node:fs";
+import { devNull } from "node:os";
+import { isatty } from "node:tty";
 import { ProxyError } from "../errors.ts";
 import { parsePatternList, type Pattern } from "../policy/patterns.ts";
 import { createLog, type Level, type Log } from "../record/log.ts";
 import type { Parsed } from "./options.ts";
-import { showLine, showWord, usage } from "./usage.ts";
+import { EXAMPLE_SERVER, showLine, showWord, usage } from "./usage.ts";
 
 /** The value of an option that is given at most once. */
 export function value(parsed: Parsed, name: string): string | undefined {
@@ -35,7 +37,7 @@ export function readCommand({ rest, typed }: Parsed): string[] {
   const command = rest ?? [];
   if (command.length > 0 && command[0] !== "") return [...command];
   const what = command.length === 0 ? "No server to start" : 'The server\'s command is empty: ""';
-  const line = showLine([...typed, "--", "npx", "some-server"]);
+  const line = showLine([...typed, "--", ...EXAMPLE_SERVER]);
   throw usage(what, `Write the server's command after two dashes: ${line}`);
 }
 
@@ -60,27 +62,32 @@ const MAX_TIMER_MS = 2 ** 31 - 1;
 /** The log for people, as the options want it. */
 export function openLog(parsed: Parsed): Log {
   const file = value(parsed, "log-file") ?? null;
-  if (file !== null) checkWritable(file);
+  const isOwnFile = file !== null && file !== "/dev/stderr"; // where it goes in any case
+  if (isOwnFile) checkWritable(file);
   return createLog({
     level: (value(parsed, "log-level") ?? "info") as Level,
     format: (value(parsed, "log-format") ?? "text") as "text" | "json",
-    file,
+    file: isOwnFile ? file : null,
   });
 }
 
 /** Makes sure at the start that a file can be written, rather than finding out later. */
 function checkWritable(file: string): void {
+  let isFile: boolean;
   try {
-    closeSync(openSync(file, "a", 0o600));
+    // A pipe that nobody reads must not hold us up. Windows has no such flag.
+    const flags = constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT | (constants.O_NONBLOCK ?? 0);
+    const descriptor = openSync(file, flags, 0o600);
+    // To a pipe, or a device that is slow, we would wait with every line.
+    isFile = fstatSync(descriptor).isFile() || isatty(descriptor) || file === devNull;
+    closeSync(descriptor);
   } catch (cause) {
     const { code = "it cannot be opened" } = cause as NodeJS.ErrnoException;
-    throw new ProxyError(
-      "FILE_NOT_WRITABLE",
-      `Cannot write to ${file}`,
-      `${code}: check the path and its permissions`,
-      {
-        cause,
-      },
-    );
+    throw notWritable(file, `${code}: check the path and its permissions`, cause);
   }
+  if (!isFile) throw notWritable(file, "It is no file: to have the log somewhere else, redirect stderr");
+}
+
+function notWritable(file: string, remedy: string, cause?: unknown): ProxyError {
+  return new ProxyError("FILE_NOT_WRITABLE", `Cannot write to ${file}`, remedy, { cause });
 }

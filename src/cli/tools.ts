@@ -1,5 +1,7 @@
+import { showText } from "../message/text.ts";
 import { NOT_ALLOWED } from "../policy/tool-filter.ts";
 import { type InspectOptions, type InspectReport, inspectTools, type ToolReport } from "../proxy/inspect.ts";
+import { safeJsonLines } from "../record/safe-json.ts";
 import type { Parsed } from "./options.ts";
 import { complain, print } from "./output.ts";
 import { openLog, readCommand, readEnvironment, readPatterns, readTime, value } from "./settings.ts";
@@ -80,7 +82,7 @@ function composeSummary(tools: readonly ToolReport[]): string {
 function composeNames({ tools }: InspectReport): string {
   return tools
     .filter((tool) => tool.hiddenBy === null)
-    .map((tool) => `${tool.name}\n`)
+    .map((tool) => `${showText(tool.name, Infinity)}\n`)
     .join("");
 }
 
@@ -99,5 +101,5 @@ function composeJson({ tools, unmatched }: InspectReport): string {
     invalidPatterns: unmatched,
     approximateTokens: { all: tokens(tools), shown: tokens(shown), saved: tokens(hidden) },
   };
-  return `${JSON.stringify(report, null, 2)}\n`;
+  return `${safeJsonLines(report)}\n`;
 }

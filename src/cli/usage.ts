@@ -16,6 +16,9 @@ export function showLine(words: readonly string[]): string {
   return showText(["fairlead", ...hideValues(words).map(quote)].join(" "), MAX_LINE_CHARACTERS);
 }
 
+/** A server to put into examples: one that can be had as it is written. */
+export const EXAMPLE_SERVER = ["npx", "-y", "@modelcontextprotocol/server-filesystem", "."] as const;
+
 const PLAIN = /^[\w@%+=:,./-]+$/;
 const MAX_LINE_CHARACTERS = 1000;
 

@@ -7,8 +7,40 @@ import { readText } from "./text.ts";
  * that nobody can choose keys that all fall into one place.
  */
 export interface KeySet {
-  /** Adds a key that stands between two places. False when it is there already. */
-  add(bytes: Buffer, start: number, end: number, isEscaped: boolean): boolean;
+  /** Adds a key that stands between two places; its text is given where it is escaped. False when it is there already. */
+  add(bytes: Buffer, start: number, end: number, text: string | null): boolean;
+}
+
+/** The same for few keys with an escaped one among them, to be used again. */
+export interface TextSet extends KeySet {
+  clear(): void;
+}
+
+/** So few texts are compared one by one. */
+const MAX_FEW = 32;
+
+/** Makes an empty set that keeps texts, and takes no room worth speaking of. */
+export function createTextSet(): TextSet {
+  let few: string[] = [];
+  let many: Set<string> | null = null;
+
+  return {
+    clear() {
+      few = [];
+      many = null;
+    },
+    add(bytes, start, end, text) {
+      const key = text ?? readText(bytes, start, end);
+      if (many === null) {
+        if (few.includes(key)) return false;
+        if (few.length < MAX_FEW) return few.push(key) > 0;
+        many = new Set(few);
+      }
+      const before = many.size;
+      many.add(key);
+      return many.size > before;
+    },
+  };
 }
 
 const SEED = randomBytes(4).readInt32LE(0) | 1;
@@ -65,8 +97,8 @@ export function createKeySet(): KeySet {
   }
 
   return {
-    add(bytes, start, end, isEscaped) {
-      if (texts === null && !isEscaped) {
+    add(bytes, start, end, text) {
+      if (texts === null && text === null) {
         if (size * 2 >= places.length) grow(bytes);
         const found = insert(bytes, start, end);
         if (found >= 0) {
@@ -76,7 +108,7 @@ export function createKeySet(): KeySet {
       }
       texts ??= useTexts(bytes);
       const before = texts.size;
-      texts.add(readText(bytes, start, end));
+      texts.add(text ?? readText(bytes, start, end));
       return texts.size > before;
     },
   };

@@ -19,7 +19,7 @@ import {
   TAB,
   ZERO,
 } from "./characters.ts";
-import { createKeySet, type KeySet } from "./key-set.ts";
+import { createKeySet, createTextSet, type KeySet, type TextSet } from "./key-set.ts";
 import { type Level, PARAMS, PROTOTYPE, ROOT, SLOT, slotOf, slotOfEscaped, SLOTS, VARIANT } from "./keys.ts";
 import type { Fault } from "./faults.ts";
 import type { Payload } from "./message.ts";
@@ -53,10 +53,13 @@ const container = new Uint8Array(MAX_DEPTH + 2);
 const firstKey = new Int32Array(MAX_DEPTH + 2);
 
 // The keys of all open objects, innermost last. Small objects are compared key by key; an object
-// with many keys, or with an escaped one, is given a set of its keys instead.
+// with many keys, or with an escaped one, is given a set of its keys instead. The sets for few keys
+// are made once for each level: an object with one escaped key may come a million times.
 let keyStart = new Int32Array(1024);
 let keyLength = new Int32Array(1024);
 const wide: (KeySet | null)[] = Array.from({ length: MAX_DEPTH + 2 }, () => null);
+const few: (TextSet | undefined)[] = Array.from({ length: MAX_DEPTH + 2 });
+let usesFew = false;
 const MAX_COMPARED = 24;
 const MAX_KEPT_KEYS = 65_536;
 
@@ -79,7 +82,9 @@ export function scan({ bytes, start, end, ascii }: Payload): Scan {
   for (let slot = 0; slot < SLOTS; slot++) result.spans[2 * slot] = -1;
   if (!ascii && !isUtf8(bytes.subarray(start, end))) result.fault = "not-utf8";
   else {
+    usesFew = false;
     const fault = walk(bytes, start, end);
+    if (usesFew) for (const set of few) set?.clear(); // they would keep keys of megabytes
     if (fault !== null) result.fault = fault;
     if (keyStart.length > MAX_KEPT_KEYS) {
       keyStart = new Int32Array(1024);
@@ -354,13 +359,21 @@ function addToWide(
 ): boolean {
   let set = wide[depth];
   if (set === null) {
-    wide[depth] = set = createKeySet();
+    wide[depth] = set = keys - first < MAX_COMPARED ? takeFew(depth) : createKeySet();
     for (let other = first; other < keys; other++) {
-      set.add(bytes, keyStart[other], keyStart[other] + keyLength[other], false);
+      set.add(bytes, keyStart[other], keyStart[other] + keyLength[other], null);
     }
   }
-  if (escaped && !readText(bytes, start, end).isWellFormed()) result.fault ??= "lone-surrogate";
-  return set.add(bytes, start, end, escaped);
+  const text = escaped ? readText(bytes, start, end) : null;
+  if (text !== null && !text.isWellFormed()) result.fault ??= "lone-surrogate";
+  return set.add(bytes, start, end, text);
+}
+
+function takeFew(depth: number): KeySet {
+  const set = (few[depth] ??= createTextSet());
+  set.clear();
+  usesFew = true;
+  return set;
 }
 
 function growKeys(): void {

@@ -1,3 +1,4 @@
+import { Socket } from "node:net";
 import type { Readable, Writable } from "node:stream";
 import { setTimeout as delay } from "node:timers/promises";
 import { CLOSED } from "../bridge/answers.ts";
@@ -90,6 +91,7 @@ export function createConversation(options: ConversationOptions): Conversation {
     void up.then(() => {
       isClosed = !isStopped;
       wind();
+      whenStuck(client.output, graceMs + FLUSH_MS, patience.open);
     });
     void down.then(lose);
     const orphaned = setInterval(watchClient(), ORPHAN_CHECK_MS).unref();
@@ -184,6 +186,15 @@ async function flushed(stream: Writable, outlet: Outlet): Promise<void> {
     stream.once("close", resolve);
     stream.once("error", () => resolve());
     stream.end(resolve);
+  });
+}
+
+/** Calls back when a stream has something to write and nothing of it has left for so long. */
+function whenStuck(stream: Writable, limitMs: number, tell: () => void): void {
+  // Pipes and sockets know when the last byte left, also of a large write. A slow reader is no reason to give up.
+  if (!(stream instanceof Socket)) return;
+  stream.setTimeout(limitMs, () => {
+    if (stream.writableLength > 0) tell();
   });
 }
 

@@ -49,14 +49,14 @@ export function createHub({ deny, allow, log, audit, auditAll, limits, timeouts 
       maxOpenCalls: limits.maxOpenCalls,
       maxParkedBytes: limits.maxParkedBytes,
       toolListMs: timeouts.toolList,
-      onLearnt: createToolReport(policy, log),
+      onLearnt: createToolReport(policy, reporter),
       now,
     },
   };
 }
 
 /** Says what the filter makes of a list, and which patterns it could do without. */
-function createToolReport({ tools: filter }: Policy, log: Log): (catalogue: Catalogue) => void {
+function createToolReport({ tools: filter }: Policy, { report }: Reporter): (catalogue: Catalogue) => void {
   let said = "";
   return (catalogue) => {
     if (filter === null) return;
@@ -65,7 +65,7 @@ function createToolReport({ tools: filter }: Policy, log: Log): (catalogue: Cata
     const saying = JSON.stringify([[...allowed], hidden, unmatched]);
     if (saying === said) return; // the same list in another era, or fetched again
     said = saying;
-    log.info("tool list", counts);
-    for (const pattern of unmatched) log.warn("pattern matches no tool", { pattern });
+    report("tools:list", "tool list", { level: "info", fields: counts });
+    for (const pattern of unmatched) report("tools:unmatched", "pattern matches no tool", { fields: { pattern } });
   };
 }

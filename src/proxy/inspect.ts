@@ -3,6 +3,7 @@ import { startChild } from "../link/child.ts";
 import type { Pattern } from "../policy/patterns.ts";
 import { createToolFilter } from "../policy/tool-filter.ts";
 import type { Log } from "../record/log.ts";
+import { createOutlet } from "../relay/outlet.ts";
 import type { Catalogue } from "../session/catalogue.ts";
 import { LINES } from "../session/exchange.ts";
 import { createLineFramer } from "../wire/lines.ts";
@@ -104,20 +105,26 @@ async function fetchCatalogue(options: InspectOptions): Promise<Catalogue> {
   const child = await startChild({ command, args, env, cwd, onTrouble: (text) => log.warn(text) });
   const onExit = (): void => child.kill();
   process.on("exit", onExit);
+  const toServer = createOutlet(child.stdin, () => {}); // the child's end says more
   const client = createOwnClient({
-    send: (payload) => child.stdin.write(Buffer.concat([payload, NEWLINE])),
+    send: (payload) => toServer.writeLine(payload),
     exchange: LINES,
     greetMs: timeoutMs,
     listMs: timeoutMs,
     version,
   });
-  child.stdin.on("error", () => {}); // the child's end says more
   const framer = createLineFramer(DEFAULT_LIMITS.maxMessageBytes, {
     line: (bytes, start, end, ascii) => client.receive({ bytes, start, end: end - 1, ascii }),
     excess: () => {},
     tail: () => {},
   });
-  child.stdout.on("data", (chunk: Buffer) => framer.push(chunk));
+  child.stdout.on("data", (chunk: Buffer) => {
+    framer.push(chunk);
+    // A server that asks and asks and does not read the answers has to wait.
+    if (!toServer.isFull) return;
+    child.stdout.pause();
+    toServer.whenReady(() => child.stdout.resume());
+  });
   const limit = new AbortController();
   try {
     const late = delay(timeoutMs, undefined, limit).then((): never => {
@@ -133,7 +140,7 @@ async function fetchCatalogue(options: InspectOptions): Promise<Catalogue> {
   } finally {
     limit.abort();
     // Its stdin closes first; a server that does not mind its manners gets no second chance here.
-    child.stdin.end();
+    toServer.end();
     await Promise.race([child.ended, delay(GRACE_MS)]);
     child.kill();
     child.release();
@@ -141,5 +148,4 @@ async function fetchCatalogue(options: InspectOptions): Promise<Catalogue> {
   }
 }
 
-const NEWLINE = Buffer.from("\n");
 const GRACE_MS = 500;

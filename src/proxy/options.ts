@@ -61,7 +61,7 @@ export function readLog({ log }: SharedOptions): Log {
   return log === undefined ? createLog({ level: "warn" }) : (log ?? SILENT_LOG);
 }
 
-const COMMAND = 'command: ["npx", "-y", "some-server"]';
+const COMMAND = 'command: ["npx", "-y", "@modelcontextprotocol/server-filesystem", "."]';
 
 function checkCommand(command: unknown): void {
   const remedy = `Write the program and its arguments, such as ${COMMAND}`;

@@ -1,7 +1,7 @@
 import type { Entry, Gap } from "./audit-line.ts";
 import type { AuditEvent } from "./event.ts";
 
-/** What may wait at most. What comes beyond that is lost, and counted. */
+/** What may wait at most. What comes beyond that is written at once, or, where it cannot be, lost and counted. */
 export interface AuditLimits {
   readonly maxBacklogEvents: number;
   readonly maxBacklogBytes: number;
@@ -14,6 +14,7 @@ export interface Backlog {
   readonly unwritten: number;
   /** What has been written so far. */
   readonly written: { readonly events: number; readonly lost: number };
+  hasRoom(event: AuditEvent): boolean;
   /** Adds an event. Where there is no room it is lost for this reason, or others that matter less are: then the answer is false. */
   add(event: AuditEvent, reason: string): boolean;
   /** The oldest ones. They stay until they are removed. */
@@ -70,6 +71,7 @@ export function createBacklog({ maxBacklogEvents, maxBacklogBytes }: AuditLimits
 
   return {
     written,
+    hasRoom,
     get length() {
       return waiting.length;
     },

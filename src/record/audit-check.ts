@@ -3,6 +3,7 @@ import { type Findings, type Place, showPlace } from "./audit-findings.ts";
 import type { AuditKey } from "./audit-key.ts";
 import { AUDIT_VERSION, type Seal } from "./audit-line.ts";
 import type { Line } from "./audit-reader.ts";
+import { isBegun } from "./audit-torn.ts";
 
 /** What is known of a chain, as far as it has been read. */
 interface ChainState {
@@ -21,7 +22,8 @@ interface ChainState {
 export interface Checker {
   readonly chains: ReadonlyMap<string, ChainState>;
   readonly counts: { readonly records: number; readonly gaps: number; readonly lost: number };
-  take(line: Line, place: Place): void;
+  /** Returns whether the line ends with a record or the beginning of one, which is what writers leave. */
+  take(line: Line, place: Place): boolean;
   /** Compares a chain with what somebody knows of it. */
   compare(seal: Seal, place: Place | null): void;
   /** Reports the lines that are no records and that no record accounts for. */
@@ -35,6 +37,14 @@ interface State extends ChainState {
   readonly missing: [number, number][];
   /** Whether it can be checked: our key, our version. */
   isOurs: boolean;
+}
+
+/** What stands in the file and is no line of its own. */
+interface Scrap {
+  readonly place: Place;
+  readonly bytes: number;
+  /** Nothing, a record without its newline, the beginning of one, or something that writers do not leave. */
+  readonly kind: "empty" | "record" | "begun" | "strange";
 }
 
 interface Claims {
@@ -52,11 +62,12 @@ interface Claims {
 export function createChecker(key: AuditKey, findings: Findings): Checker {
   const chains = new Map<string, State>();
   const counts = { records: 0, gaps: 0, lost: 0 };
-  const scraps: { place: Place; bytes: number }[] = []; // what is no record, until a record accounts for it
+  let strangers = 0; // chains that nobody with our key began
+  const scraps: Scrap[] = []; // what is no line of its own, until a record accounts for it
 
-  function scrap(place: Place, bytes: number): void {
-    if (scraps.length < MAX_SCRAPS) scraps.push({ place, bytes });
-    else findings.add(place, noRecord(bytes));
+  function scrap(each: Scrap): void {
+    if (scraps.length < MAX_SCRAPS) scraps.push(each);
+    else findings.add(each.place, noRecord(each.bytes));
   }
 
   function doubt(chain: State, place: Place, text: string): void {
@@ -67,7 +78,8 @@ export function createChecker(key: AuditKey, findings: Findings): Checker {
   function check(record: RecordLine, place: Place): void {
     counts.records++;
     const { log, seq, mac } = record;
-    const chain = chains.get(log) ?? begin(log, place);
+    const chain = chains.get(log) ?? begin(record, place);
+    if (chain === null) return findings.changed(place, log, seq);
     if (seq === 0 && record.type === "open" && chain.seq < 0) greet(chain, record, place);
     if (!chain.isOurs) return;
     if (seq <= chain.seq) {
@@ -92,7 +104,12 @@ export function createChecker(key: AuditKey, findings: Findings): Checker {
     if (isGenuine && record.type !== "event") believe(record, place);
   }
 
-  function begin(log: string, place: Place): State {
+  /** Null where it is one more of those that nobody with our key began: a forger can make up any number of them. */
+  function begin({ log, seq, mac, body }: RecordLine, place: Place): State | null {
+    if (seq !== 0 || computeMac(key.records, "", body) !== mac) {
+      if (strangers === MAX_STRANGERS) return null;
+      strangers++;
+    }
     const flags = { isClosed: false, isSealed: false, isDoubted: false, isOurs: true };
     const chain = { seq: -1, mac: "", place, bases: [""], missing: [], ...flags };
     chains.set(log, chain);
@@ -134,9 +151,17 @@ export function createChecker(key: AuditKey, findings: Findings): Checker {
     }
   }
 
+  // Only the length is vouched for. What does not look like a writer's doing is not struck: whoever can
+  // append to the file could otherwise have anything accounted for.
   function strike(bytes: number): void {
-    const index = scraps.findLastIndex((each) => each.bytes === bytes);
-    if (index >= 0) scraps.splice(index, 1);
+    const index = scraps.findLastIndex((each) => each.bytes === bytes && each.kind !== "strange");
+    if (index < 0) return;
+    const [{ place, kind }] = scraps.splice(index, 1);
+    if (kind === "begun") findings.note(`${showPlace(place)}: ${begun(bytes)}`);
+  }
+
+  function nextSeq(log: string): number {
+    return (chains.get(log)?.seq ?? -1) + 1;
   }
 
   function compare([log, seq, mac]: Seal, place: Place | null): void {
@@ -160,17 +185,24 @@ export function createChecker(key: AuditKey, findings: Findings): Checker {
     counts,
     compare,
     take({ text, bytes, isFinished }, place) {
-      if (text === null || bytes === 0) return scrap(place, bytes);
+      if (text === null || bytes === 0) {
+        scrap({ place, bytes, kind: bytes === 0 ? "empty" : "strange" });
+        return false;
+      }
+      let kind: Scrap["kind"] = "strange";
       // Usually one piece. More, where a writer could not finish its line and another's record follows.
       for (let start = 0; start < bytes;) {
         const next = text.indexOf(RECORD_START, start + 1);
         const end = next < 0 ? bytes : next;
-        const record = parseRecord(text.subarray(start, end));
+        const piece = text.subarray(start, end);
+        const record = parseRecord(piece);
+        kind = record !== null ? "record" : isBegun(piece, nextSeq) ? "begun" : "strange";
         const isWhole = record !== null && next < 0;
-        if (!isWhole && (isFinished || next >= 0)) scrap(place, end - start);
+        if (!isWhole && (isFinished || next >= 0)) scrap({ place, bytes: end - start, kind });
         if (record !== null) check(record, place);
         start = end;
       }
+      return kind !== "strange";
     },
     end() {
       for (const { place, bytes } of scraps) findings.add(place, noRecord(bytes));
@@ -179,10 +211,15 @@ export function createChecker(key: AuditKey, findings: Findings): Checker {
 }
 
 const MAX_SCRAPS = 1000;
+const MAX_STRANGERS = 1000;
 const MAX_MISSING = 1000;
 
 function noRecord(bytes: number): string {
   return bytes === 0 ? "an empty line" : `${bytes} bytes that are no line of the log, and no record accounts for them`;
+}
+
+function begun(bytes: number): string {
+  return `${bytes} bytes of a line that was not finished. A later record accounts for them, but not for what they say`;
 }
 
 function missing(log: string, first: number, last: number, after = false): string {

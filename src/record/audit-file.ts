@@ -1,5 +1,5 @@
-import { closeSync, constants, fstatSync, openSync, readSync, realpathSync, write, writeSync } from "node:fs";
-import { resolve } from "node:path";
+import { closeSync, constants, fstatSync, openSync, readSync, realpathSync, statSync, write, writeSync } from "node:fs";
+import { dirname, resolve } from "node:path";
 import { ProxyError } from "../errors.ts";
 import { LF } from "../message/characters.ts";
 import { sleep } from "./audit-sleep.ts";
@@ -26,7 +26,8 @@ export function openAuditFile(file: string, onExposed: (text: string) => void): 
     descriptor = openForAppending(file);
   } catch (cause) {
     const { code = "it cannot be opened" } = cause as NodeJS.ErrnoException;
-    const remedy = `${code}: check the path and its permissions`;
+    const what = code === "ELOOP" ? "it is a link, in a directory that everybody may write to" : code;
+    const remedy = `${what}: check the path and its permissions`;
     throw new ProxyError("FILE_NOT_WRITABLE", `Cannot write to ${file}`, remedy, { cause });
   }
   const stats = fstatSync(descriptor);
@@ -65,13 +66,22 @@ const MAX_LOOK_BYTES = 16 * 1024 * 1024;
 
 function openForAppending(file: string): number {
   // A pipe that nobody reads must not keep us from ending. Windows has no such flag, and no such pipes.
-  const flags = constants.O_APPEND | constants.O_CREAT | (constants.O_NONBLOCK ?? 0);
+  const flags = constants.O_APPEND | constants.O_CREAT | (constants.O_NONBLOCK ?? 0) | followFlag(file);
   try {
     return openSync(file, flags | constants.O_RDWR, 0o600);
   } catch (error) {
     // A log one may add to but not read is a sensible thing to have.
     if ((error as NodeJS.ErrnoException).code !== "EACCES") throw error;
     return openSync(file, flags | constants.O_WRONLY, 0o600);
+  }
+}
+
+/** Where everybody may put a link, it may have been put there to have us write into another file. */
+function followFlag(file: string): number {
+  try {
+    return (statSync(dirname(resolve(file))).mode & 0o002) === 0 ? 0 : (constants.O_NOFOLLOW ?? 0);
+  } catch {
+    return 0; // opening it will say why
   }
 }
 

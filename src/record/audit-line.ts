@@ -34,12 +34,10 @@ export function encodeOpening({ time, key, seals, torn }: Opening): string {
 
 /** The members of the record of one judged message. */
 export function encodeEvent(event: AuditEvent): string {
-  const { tool } = event;
-  const isLong = tool !== null && tool.length > MAX_TOOL_CHARACTERS;
   return (
     `"time":${stamp(event.time)},"session":${text(event.session)},"direction":"${event.direction}",` +
     `"kind":"${event.kind}","method":${text(event.method)},` +
-    `"tool":${text(isLong ? tool.slice(0, MAX_TOOL_CHARACTERS) : tool)},${isLong ? `"cut":${tool.length},` : ""}` +
+    `"tool":${text(event.tool)},${event.cut === null ? "" : `"cut":${event.cut},`}` +
     `"id":${readableId(event.id)},"bytes":${event.bytes},"class":"${event.class}","verdict":"${event.verdict}",` +
     `"rule":${text(event.rule)},"note":${text(event.note)},"latency":${round(event.latency)},"sent":${event.sent}`
   );
@@ -55,9 +53,6 @@ export function encodeGap(gap: Gap, torn: readonly number[] = []): string {
 export function encodeClosing(closing: { time: number; events: number; lost: number }): string {
   return `"time":${stamp(closing.time)},"events":${closing.events},"lost":${closing.lost}`;
 }
-
-/** A resource's address may be as long as a message. Of a longer one the start is kept, and `cut` says how long it was. */
-const MAX_TOOL_CHARACTERS = 4096;
 
 /** The unfinished lines that were left before a record, by their bytes. */
 function tear(torn: readonly number[]): string {

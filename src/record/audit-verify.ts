@@ -52,6 +52,8 @@ export function verifyAudit({ files, keyFile, now = Date.now }: VerifyOptions): 
 interface Unfinished {
   readonly place: Place;
   readonly bytes: number;
+  /** Whether it looks like what a writer leaves. */
+  readonly isBegun: boolean;
 }
 
 /** One of the files, as far as it can be told from looking at it. */
@@ -78,9 +80,9 @@ function readAll(
     readLines(file, (line) => {
       const place = { file: files.length > 1 ? file : null, line: ++number, order: ++order };
       isFamiliar ||= line.text?.includes(RECORD_START) === true;
-      checker.take(line, place);
+      const isBegun = checker.take(line, place);
       if (line.isFinished) return;
-      if (index === files.length - 1) unfinished.push({ place, bytes: line.bytes });
+      if (index === files.length - 1) unfinished.push({ place, bytes: line.bytes, isBegun });
       else findings.add(place, unfinishedLine(line));
     });
     parts.push({ file, records: checker.counts.records - before, isForeign: number > 0 && !isFamiliar });
@@ -93,10 +95,13 @@ function noLog(file: string): ProxyError {
   return new ProxyError("FILE_NOT_READABLE", `This is no audit log: ${file}`, remedy);
 }
 
-/** A line without an end is being written, or its writer died over it. Where no writer is left to have done so, it was cut. */
+/**
+ * A line without an end is being written, or its writer died over it. Where no writer is left to have
+ * done so, it was cut; and what does not begin like a record, no writer began.
+ */
 function judgeUnfinished(rest: Unfinished, heads: readonly FoundHead[], checker: Checker, findings: Findings): void {
   const open = heads.filter(({ log, state }) => state !== "closed" && checker.chains.get(log)?.isClosed !== true);
-  if (open.length === 0) return findings.add(rest.place, unfinishedLine(rest));
+  if (open.length === 0 || !rest.isBegun) return findings.add(rest.place, unfinishedLine(rest));
   const why = open.some(({ isLive }) => isLive) ? "it is being written" : "its writer died";
   findings.note(`${showPlace(rest.place)}: ${unfinishedLine(rest)}: ${why}`);
 }

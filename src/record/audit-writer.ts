@@ -8,7 +8,7 @@ import type { AuditEvent } from "./event.ts";
 
 /** An audit log that is being written. */
 export interface AuditLog {
-  /** Notes an event. It is written a little later: messages do not wait for disks. */
+  /** Notes an event. It is written a little later: messages do not wait for disks, unless so many wait that there is no room. */
   write(event: AuditEvent): void;
   /** Resolves when all that was noted is written, or cannot be. */
   flush(): Promise<void>;
@@ -33,7 +33,7 @@ export interface WriterOptions {
 /** Makes a writer. */
 export function createAuditWriter(options: WriterOptions): AuditLog {
   const { file, chain, batcher, backlog, head, warn, now } = options;
-  let flight: { batch: Batch; from: number } | null = null; // one write at a time
+  let flight: Flight | null = null; // one write at a time
   let draining: Promise<void> | null = null;
   let timer: NodeJS.Timeout | null = null;
   let failure: string | null = null; // why the last attempt failed
@@ -83,14 +83,17 @@ export function createAuditWriter(options: WriterOptions): AuditLog {
 
   function append(batch: Batch): Promise<boolean> {
     return new Promise((resolve) => {
-      flight = { batch, from: file.size };
+      const own: Flight = { batch, from: file.size, isOverdue: false };
+      flight = own;
       file.append(batch.bytes, (error, written) => {
+        // It was seen to land before we were told.
+        if (flight !== own) return resolve(failure === null && !isClosed);
         if (!isClosed) {
           flight = null;
           return resolve(settle(batch, error === null ? written : 0, error));
         }
-        // close() knows what became of it, or did not wait for it.
-        if (flight !== null) file.close();
+        // close() did not wait for it.
+        file.close();
         resolve(false);
       });
     });
@@ -123,13 +126,35 @@ export function createAuditWriter(options: WriterOptions): AuditLog {
     return isClosed ? Promise.resolve() : (draining ??= drain());
   }
 
+  /** Whether no write is under way any more, or comes to its end within this time. */
+  function land(patienceMs: number): boolean {
+    if (flight === null) return true;
+    if (flight.isOverdue || !hasLanded(file, flight, patienceMs)) {
+      flight.isOverdue = true; // so that not every event waits for it
+      return false;
+    }
+    const { batch } = flight;
+    flight = null;
+    return settle(batch, batch.bytes.length, null);
+  }
+
+  /**
+   * Writes what waits, synchronously, until there is room for one more event. Whoever floods us waits for
+   * the disk then, and cannot crowd an event out of the log. Where the disk fails, nobody waits for it.
+   */
+  function makeRoom(event: AuditEvent): void {
+    while (backlog.length > 0 && !backlog.hasRoom(event)) {
+      if (failure !== null || !land(CATCH_UP_MS)) return;
+      if (!appendSync(batcher.batch(backlog.take(MAX_BATCH_EVENTS)))) return;
+    }
+  }
+
   /** Writes all that waits. Where that fails the chain stays open. */
   function writeRest(): boolean {
     if (flight !== null) {
       const { batch } = flight;
-      if (!hasLanded(file, flight)) return settle(batch, 0, UNDER_WAY);
-      flight = null;
-      settle(batch, batch.bytes.length, null);
+      flight.isOverdue = false;
+      if (!land(LANDING_MS)) return settle(batch, 0, UNDER_WAY);
     }
     while (backlog.length > 0) {
       if (!appendSync(batcher.batch(backlog.take(MAX_BATCH_EVENTS)))) return false;
@@ -149,6 +174,7 @@ export function createAuditWriter(options: WriterOptions): AuditLog {
   return {
     write(event) {
       if (isClosed) return;
+      if (!backlog.hasRoom(event)) makeRoom(event);
       if (!backlog.add(event, failure ?? "backlog")) {
         return complain(`the audit log cannot keep up${because()}: events are being lost, and counted`);
       }
@@ -187,10 +213,19 @@ const QUIET_MS = 60_000;
 /** Events that are put into lines in one go: a few milliseconds of work. */
 const MAX_BATCH_EVENTS = 500;
 
-/** Whether a write that is under way comes to its end. Nobody tells us any more: the event loop stands still. */
-function hasLanded(file: AuditFile, { batch: { bytes }, from }: { batch: Batch; from: number }): boolean {
+/** A write that is under way. */
+interface Flight {
+  readonly batch: Batch;
+  /** The size of the file before. */
+  readonly from: number;
+  /** Whether somebody has waited for it in vain. */
+  isOverdue: boolean;
+}
+
+/** Whether a write that is under way comes to its end. Nobody tells us: the event loop stands still. */
+function hasLanded(file: AuditFile, { batch: { bytes }, from }: Flight, patienceMs: number): boolean {
   const lineEnd = bytes.toString("latin1", bytes.length - LINE_END_BYTES);
-  for (let waited = 0; waited < LANDING_MS; waited++) {
+  for (let waited = 0; waited < patienceMs; waited++) {
     if (file.holds(lineEnd, from)) return true;
     sleep(1);
   }
@@ -202,5 +237,8 @@ const LINE_END_BYTES = 36;
 
 /** How long a write may still take when we end. */
 const LANDING_MS = 2000;
+
+/** How long a flood may be held up by a write that is under way. */
+const CATCH_UP_MS = 250;
 
 const UNDER_WAY: NodeJS.ErrnoException = Object.assign(new Error(), { code: "a write is still under way" });

@@ -12,8 +12,10 @@ export interface AuditEvent {
   readonly kind: Envelope["kind"];
   /** For an answer, the method of its request. */
   readonly method: string | null;
-  /** The tool, prompt, resource or task it is about. */
+  /** The tool, prompt, resource or task it is about: of a long one the start. */
   readonly tool: string | null;
+  /** For a request: how long `tool` was, where only its start is kept. */
+  readonly cut: number | null;
   /** The id as spelled, as latin1. */
   readonly id: string | null;
   readonly bytes: number;

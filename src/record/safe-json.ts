@@ -1,6 +1,15 @@
 /** A value as JSON that stays on its line and keeps its hands off the terminal, whatever a peer put into it. */
 export function safeJson(value: unknown): string {
-  const json = JSON.stringify(value);
+  return escape(JSON.stringify(value));
+}
+
+/** The same over several lines, for people. */
+export function safeJsonLines(value: unknown): string {
+  // There are no newlines in it but those between lines.
+  return JSON.stringify(value, null, 2).split("\n").map(escape).join("\n");
+}
+
+function escape(json: string): string {
   return PLAIN.test(json) ? json : json.replace(hazards(), escapeCharacter);
 }
 

@@ -4,6 +4,7 @@ import { spell } from "../message/id.ts";
 import type { Gist } from "../message/gist.ts";
 import type { Direction } from "../message/message.ts";
 import type { Class } from "../message/methods.ts";
+import { readText } from "../message/text.ts";
 import type { Decision } from "../policy/verdict.ts";
 import type { Turn } from "../session/turn.ts";
 import type { AuditEvent } from "./event.ts";
@@ -64,6 +65,7 @@ export function createWitness({ reporter, audit, auditAll, time, now }: WitnessO
         kind: envelope.kind,
         method: call?.method.name ?? ("method" in envelope ? envelope.method.name : null),
         tool: call?.subject ?? null,
+        cut: lengthOfCut(turn),
         id: "id" in envelope && envelope.id !== null ? spell(envelope.id) : null,
         bytes: end - start,
         class: level,
@@ -84,6 +86,7 @@ export function createWitness({ reporter, audit, auditAll, time, now }: WitnessO
         kind: "opaque",
         method: null,
         tool: null,
+        cut: null,
         id: id === null ? null : spell(id),
         bytes,
         class: "log",
@@ -96,6 +99,16 @@ export function createWitness({ reporter, audit, auditAll, time, now }: WitnessO
     },
     trouble: (rule, text) => reporter.report(rule, text),
   };
+}
+
+/** How long the subject of a request was, where the session has kept only its start. */
+function lengthOfCut({ message: { bytes, envelope }, opens }: Turn): number | null {
+  if (envelope.kind !== "request" || envelope.subject === null || typeof opens?.subject !== "string") return null;
+  const { start, end } = envelope.subject;
+  const { length } = opens.subject;
+  if (end - start - 2 === length) return null; // usually: a character for a byte between the quotes
+  const whole = readText(bytes, start + 1, end - 1).length;
+  return whole > length ? whole : null;
 }
 
 /** Answers are passed, requests have the class of their method, and what cannot be read is worth a line. */

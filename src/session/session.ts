@@ -13,7 +13,6 @@ import { eachElement, findMember, readString } from "../message/members.ts";
 import { type Direction, type Message, opposite } from "../message/message.ts";
 import { describeMethod } from "../message/methods.ts";
 import { createNameReader } from "../message/names.ts";
-import { isText } from "../message/text.ts";
 import { type Call, type CallTable, createCallTable } from "./calls.ts";
 import { type Catalogue, type CatalogueKeeper, createCatalogue } from "./catalogue.ts";
 import { type Era, findClaim } from "./era.ts";
@@ -121,7 +120,7 @@ export function createSession(options: SessionOptions): Session {
       return new Promise((resolve, reject) => {
         const timer = setTimeout(() => {
           calls.up.close(call);
-          reject(new Error(`no answer to ${method} within ${timeoutMs} ms`));
+          reject(new Error(`no answer to ${method} within ${Math.round(timeoutMs)} ms`));
         }, timeoutMs);
         timer.unref();
         const call = ownCall({ key: spelled, quoted: JSON.stringify(spelled) }, question, (answer) => {

@@ -1,3 +1,7 @@
+import { spawnSync } from "node:child_process";
+import { closeSync, constants, mkdtempSync, openSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { main } from "../../src/cli/main.ts";
 
@@ -27,6 +31,7 @@ async function refusal(...args: string[]): Promise<string> {
 
 describe("a command line without the two dashes is shown with them", () => {
   const write = "Write the server's command after two dashes:";
+  const server = "npx -y @modelcontextprotocol/server-filesystem .";
 
   test("with the options and the command that were typed", async () => {
     expect(await refusal("--deny", "^a b$", "npx", "-y", "some-server")).toBe(
@@ -43,9 +48,9 @@ describe("a command line without the two dashes is shown with them", () => {
 
   test("also where no server is named at all", async () => {
     expect(await refusal("tools", "--deny", "x")).toBe(
-      `No server to start | ${write} fairlead tools --deny x -- npx some-server`,
+      `No server to start | ${write} fairlead tools --deny x -- ${server}`,
     );
-    expect(await refusal("--", "")).toBe(`The server's command is empty: "" | ${write} fairlead -- npx some-server`);
+    expect(await refusal("--", "")).toBe(`The server's command is empty: "" | ${write} fairlead -- ${server}`);
   });
 
   test("but not with patterns that are none", async () => {
@@ -115,6 +120,27 @@ test("an option that means nothing without another is refused", async () => {
   expect(await refusal("--audit-level", "all", "--", "npx")).toBe(
     "Option --audit-level needs --audit | Give --audit <file> as well, or leave --audit-level out",
   );
+});
+
+test.skipIf(process.platform === "win32")("a log goes into files, and not into pipes or devices", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "fairlead-cli-"));
+  const pipe = join(folder, "pipe");
+  spawnSync("mkfifo", [pipe]);
+  const server = ["--", "/no/such/server"];
+  const missing = "Command not found: /no/such/server | Check the spelling, or give the full path";
+  const [noFile, noReader] = [
+    "It is no file: to have the log somewhere else, redirect stderr",
+    "ENXIO: check the path and its permissions",
+  ];
+  expect(await refusal("--log-file", pipe, ...server)).toBe(`Cannot write to ${pipe} | ${noReader}`);
+  const reader = openSync(pipe, constants.O_RDONLY | constants.O_NONBLOCK);
+  expect(await refusal("--log-file", pipe, ...server)).toBe(`Cannot write to ${pipe} | ${noFile}`);
+  closeSync(reader);
+  expect(await refusal("--log-file", "/dev/zero", ...server)).toBe(`Cannot write to /dev/zero | ${noFile}`);
+  for (const file of [join(folder, "log"), "/dev/null", "/dev/stderr"]) {
+    expect(await refusal("--log-file", file, ...server)).toBe(missing);
+  }
+  rmSync(folder, { recursive: true });
 });
 
 test("help and version are had in every usual way", async () => {

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeEach, describe, expect } from "vitest";
 import { openAudit } from "../../src/record/audit-log.ts";
-import { event } from "../support/audit.ts";
+import { event, smallDisk } from "../support/audit.ts";
 import { COMMAND, type Program, type StartFairlead, test, until } from "../support/processes.ts";
 
 const root = mkdtempSync(join(tmpdir(), "fairlead-e2e-audit-"));
@@ -122,6 +122,19 @@ describe("--audit", () => {
     expect(fairlead("audit", "verify", file).status).toBe(0);
   });
 
+  test("a flood of junk does not keep a call out of it", async ({ start }) => {
+    const program = await begin(start);
+    program.say("x\n".repeat(28_000), call(2, "list_notes"));
+    await program.hears('"id":2');
+    expect(await end(program)).toMatchObject({ code: 0 });
+    expect(records().filter(({ rule }) => rule === "strict:not-json")).toHaveLength(28_000);
+    expect(records().find(({ id }) => id === 2)).toMatchObject({ tool: "list_notes", verdict: "pass" });
+    expect(fairlead("audit", "verify", file)).toMatchObject({
+      status: 0,
+      stdout: expect.stringMatching(/ 0 events lost/),
+    });
+  });
+
   test("two at once share a file", async ({ start }) => {
     const programs = await Promise.all([begin(start), begin(start)]);
     for (let id = 2; id < 50; id++) {
@@ -184,8 +197,11 @@ describe("audit verify", () => {
     await end(await begin(start));
     const key = join(folder, "state", "fairlead", "audit.key");
     const second = join(folder, "second.jsonl");
-    const log = openAudit({ file: second, keyFile: key, warn: () => {}, limits: { maxBacklogEvents: 1 } });
+    const disk = { room: 0 };
+    const full = { openFile: smallDisk(disk), limits: { maxBacklogEvents: 1 } };
+    const log = openAudit({ file: second, keyFile: key, warn: () => {}, ...full });
     for (let time = 0; time < 4; time++) log.write({ ...event(), time });
+    disk.room = Infinity;
     log.close();
     expect(fairlead("audit", "verify", second)).toMatchObject({
       status: 0,

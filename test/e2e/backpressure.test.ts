@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { Readable } from "node:stream";
 import { setTimeout as delay } from "node:timers/promises";
 import { describe, expect } from "vitest";
-import { fixture, type Program, readCount, test, until } from "../support/processes.ts";
+import { COMMAND, fixture, type Program, readCount, test, until } from "../support/processes.ts";
 
 const MEGABYTE = 1024 * 1024;
 
@@ -204,4 +204,16 @@ describe("a server that does not read", () => {
     expect(await fairlead.end()).toMatchObject({ code: 1, left: [] });
     expect(performance.now() - since).toBeLessThan(8000);
   });
+});
+
+test("a server that asks and asks, and does not read what `fairlead tools` answers, has to wait", async ({
+  startProgram,
+}) => {
+  const words = ["tools", "--tools-timeout", "6s", "--", ...fixture("pinger.mjs")];
+  const fairlead = startProgram([process.execPath, COMMAND, ...words]);
+  const server = await fairlead.sees("pinger.mjs");
+  const growth = watchGrowth(fairlead);
+  expect(await settled(() => readCount(server.pid, "io", "wchar"))).toBeLessThan(10 * MEGABYTE);
+  expect(growth()).toBeLessThan(MAX_GROWTH);
+  expect(await fairlead.end()).toMatchObject({ code: 1, left: [] });
 });

@@ -57,6 +57,36 @@ Hidden: 352 bytes, ~88 tokens saved (71 %).
     expect(stdout.split("\n").at(-2)).toBe("4 tools, none hidden: 495 bytes, ~124 tokens in a model's context.");
   });
 
+  const odd = [
+    "ok",
+    "evil\u001B[31mRED\u001B]0;pwned\u0007",
+    "safe\nlist_notes\nrm_rf",
+    "c1\u009B31m",
+    "bidi\u202Egnp",
+    "filler\u3164x",
+    "del\u007F",
+  ];
+  const script = join(folder, "odd.json");
+  writeFileSync(script, JSON.stringify({ heard: join(folder, "odd.heard"), tools: odd }));
+
+  test("prints a name on its line and as what it is, whatever is in it", async ({ startProgram }) => {
+    const server = fixture("scripted.mjs", script);
+    const tools = ["tools", "--log-level=error", "--format"];
+    const names = await startProgram([process.execPath, COMMAND, ...tools, "names", "--", ...server]).end();
+    expect(names.stdout).toBe(String.raw`ok
+evil\u001b[31mRED\u001b]0;pwned\u0007
+safe\u000alist_notes\u000arm_rf
+c1\u009b31m
+bidi\u202egnp
+filler\u3164x
+del\u007f
+`);
+    const json = await startProgram([process.execPath, COMMAND, ...tools, "json", "--", ...server]).end();
+    expect(json.stdout).toMatch(/^[\n -~]*$/);
+    const { tools: listed } = JSON.parse(json.stdout) as { tools: { name: string }[] };
+    expect(listed.map(({ name }) => name)).toEqual(odd);
+  });
+
   const what = "that the command is an MCP server on stdin and stdout";
   test.for([
     ["sends back what it hears", ["cat"], `It sends back what it is told\nCheck ${what}`],
@@ -79,4 +109,20 @@ Hidden: 352 bytes, ~88 tokens saved (71 %).
     expect(await program.end()).toEqual({ code: 1, signal: null, stdout: "", stderr, left: [] });
     expect(program.overSince - since).toBeLessThan(6000);
   });
+});
+
+test("a server whose list changes all the time does not fill the log", async ({ start }) => {
+  const fairlead = start(fixture("restless.mjs"), { options: ["--deny", "^delete_,^drop_"] });
+  for (let id = 1; id <= 100; id++) {
+    fairlead.say({ jsonrpc: "2.0", id, method: "tools/list" });
+    await fairlead.hears(`"tool_${id}"`);
+  }
+  fairlead.stdin.end();
+  const { stderr } = await fairlead.end();
+  const lines = stderr.split("\n");
+  expect(lines[0]).toMatch(/ info {2}tool list rule="tools:list" tools=1 hidden=0$/);
+  expect(lines[1]).toMatch(/ warn {2}pattern matches no tool rule="tools:unmatched" pattern="\^delete_"$/);
+  // Ten of each, in each window of ten seconds.
+  expect(lines.length).toBeLessThan(50);
+  expect(stderr).toMatch(/ more like this rule="tools:list"$/m);
 });

@@ -182,6 +182,38 @@ describe.concurrent("the client closes", () => {
     expect(bytes).toBe(pong(1).length + told("").length + (8 << 20));
   });
 
+  test("and never reads what is left: that is given up", async ({ start }) => {
+    const fairlead = start(fixture("hasty.mjs", "1", "8", "0"), { read: false });
+    fairlead.say(ping(1));
+    fairlead.stdin.end();
+    expect(await fairlead.end()).toMatchObject({ code: 0, left: [] });
+  });
+
+  test("and reads the rest a little at a time: all of it arrives", async ({ start }) => {
+    const fairlead = start(fixture("hasty.mjs", "1", "8", "0"), { read: false });
+    fairlead.say(ping(1));
+    fairlead.stdin.end();
+    let bytes = 0;
+    for (let sip = 0; sip < 6; sip++) {
+      await delay(4000);
+      bytes += (fairlead.stdout.read() as Buffer | null)?.length ?? 0;
+      expect(fairlead.isOver).toBe(false);
+    }
+    fairlead.stdout.on("data", (chunk: Buffer) => (bytes += chunk.length));
+    expect(await fairlead.end()).toMatchObject({ code: 0, left: [] });
+    await until(() => fairlead.stdout.readableEnded, "the end of its stdout");
+    expect(bytes).toBe(pong(1).length + told("").length + (8 << 20));
+  });
+
+  test("and something goes on in a new process all the time: it is caught", async ({ start }) => {
+    const fairlead = start(fixture("hopper.sh", ...fixture("good.mjs")));
+    fairlead.say(ping(1));
+    await fairlead.hears(pong(1));
+    await fairlead.sees("hopper.sh hop");
+    fairlead.stdin.end();
+    expect(await fairlead.end()).toMatchObject({ code: 0, stdout: pong(1), left: [] });
+  });
+
   test("and the watchdog is gone already: all ends as ever", async ({ start }) => {
     const fairlead = start(fixture("browser.sh", ...fixture("good.mjs")));
     fairlead.say(ping(1));
@@ -267,7 +299,12 @@ describe.concurrent("the server ends", () => {
     let said = 0;
     let count = 0;
     for (let unread = 0; unread < 100_000 && count < 900;) {
-      const call = { jsonrpc: "2.0", id: count++, method: "tools/call", params: { name: "x".repeat(3000) } };
+      const call = {
+        jsonrpc: "2.0",
+        id: count++,
+        method: "tools/call",
+        params: { name: "x", arguments: { t: "x".repeat(3000) } },
+      };
       fairlead.say(call);
       said += JSON.stringify(call).length + 1;
       await delay(10);
@@ -312,10 +349,13 @@ describe.concurrent("the server ends", () => {
 // A server that cannot hear or cannot speak is as lost as one that is dead: nobody would ever be answered.
 describe.concurrent("the server lives on", () => {
   test("without its stdout: whoever waits is answered, and it goes", async ({ start }) => {
-    const fairlead = start(fixture("stdout-closer.sh"));
-    await fairlead.sees("sleep 1000");
+    const fairlead = start(fixture("stdout-closer.sh"), { options: ["--log-format", "json"] });
     fairlead.say(ping(1));
-    expect(await fairlead.end()).toEqual({ code: 1, signal: null, stdout: closed(1), stderr: LOST, left: [] });
+    const { stderr, ...end } = await fairlead.end();
+    expect(end).toEqual({ code: 1, signal: null, stdout: closed(1), left: [] });
+    // It did not end by itself: it was asked to.
+    expect(stderr).toMatch(/"message":"the server ended","signal":"SIGTERM"\}\n/);
+    expect(stderr.endsWith(LOST)).toBe(true);
   });
 
   test("without its stdin: whoever waits is answered, and it goes", async ({ start }) => {
@@ -384,6 +424,20 @@ describe.concurrent("Fairlead is killed", () => {
     expect(await fairlead.end(4000)).toMatchObject({ signal: "SIGKILL", left: [] });
   });
 
+  test("after its watchdog was: another one is there", async ({ start }) => {
+    const fairlead = start(fixture("stubborn.mjs"));
+    await fairlead.hears(told("ready"));
+    const { pid } = await fairlead.sees("fairlead-watchdog");
+    process.kill(pid, "SIGKILL");
+    await until(
+      () => fairlead.family().some((each) => each.command.includes("fairlead-watchdog") && each.pid !== pid),
+      "another watchdog",
+    );
+    await delay(100); // until it has been told whose group it is
+    process.kill(fairlead.pid, "SIGKILL");
+    expect(await fairlead.end(5000)).toMatchObject({ signal: "SIGKILL", left: [] });
+  });
+
   test("with its whole group: the same", async ({ start }) => {
     const fairlead = start(fixture("stubborn.mjs"));
     await fairlead.hears(told("ready"));
@@ -444,6 +498,14 @@ describe.concurrent.each(Object.entries(ENDINGS))("%s, and the server has compan
     await fairlead.hears(pong(1));
     end(fairlead);
     expect(await fairlead.end(4000)).toMatchObject({ code, stdout: pong(1), stderr: "", left: [] });
+  });
+
+  test("one of whom only its parent knows", async ({ start }) => {
+    const fairlead = start(fixture("hider.sh"));
+    await fairlead.hears(told("ready"));
+    await fairlead.sees("sleep 1000");
+    end(fairlead);
+    expect(await fairlead.end(5000)).toMatchObject({ code, left: [] });
   });
 
   test("another Fairlead", async ({ start }) => {

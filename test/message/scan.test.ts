@@ -8,6 +8,7 @@ import { mutate } from "../fuzz/mutate.ts";
 import { allFaults, readLeniently } from "../fuzz/naive-json.ts";
 import { findOddKey, member } from "../fuzz/profile.ts";
 import { createRandom, type Random } from "../fuzz/random.ts";
+import { cpuTime } from "../support/cpu.ts";
 
 interface Surroundings {
   readonly before: string;
@@ -151,10 +152,10 @@ describe("the rows of a table", () => {
 
 const wrap = (members: string[]): string => `{"x":{"y":[{${members.join(",")}}]}}`;
 
-test.each([16, 17, 23, 24, 25, 26, 1000])("a key repeated anywhere among %i is found", (count) => {
+test.each([16, 17, 23, 24, 25, 26, 31, 32, 33, 1000])("a key repeated anywhere among %i is found", (count) => {
   const names = Array.from({ length: count }, (_, index) => `"k${index}":0`);
   expect(scanWithin(Buffer.from(wrap(names)), ALONE).fault).toBeNull();
-  for (const again of [0, 1, 15, 16, 22, 23, 24, count - 1].filter((index) => index < count)) {
+  for (const again of [0, 1, 15, 16, 22, 23, 24, 31, count - 1].filter((index) => index < count)) {
     for (const spelled of [`"k${again}":1`, `"\\u006b${again}":1`])
       for (const place of [0, again, again + 1, count]) {
         const members = [...names];
@@ -197,4 +198,20 @@ test.each([
   const deep = open.repeat(MAX_DEPTH) + (open === "[" ? "[]" : "{}") + close.repeat(MAX_DEPTH);
   expect(scanWithin(Buffer.from(deep), ALONE).fault).toBe("too-deep");
   expect(scanWithin(Buffer.from(open.repeat(100_000)), ALONE).fault).toBe("too-deep");
+});
+
+const rows = (row: string): Buffer => Buffer.from(`[${`${row},`.repeat(200_000)}0]`);
+
+describe("escaped keys", () => {
+  test("are not those of the object before, inside or around", () => {
+    const text = '[{"\\u0061":{"\\u0061":[{"\\u0061":0},{"a":0}]}},{"\\u0061":0,"b":{"\\u0062":0}},{"a":0}]';
+    expect(scanWithin(Buffer.from(text), ALONE).fault).toBeNull();
+    scanWithin(Buffer.from('[{"\\u0061":0,'), ALONE);
+    expect(scanWithin(Buffer.from(text), ALONE).fault).toBeNull();
+  });
+
+  test("do not cost many times what others do", async () => {
+    const plain = await cpuTime(() => scanWithin(rows('{"a":0}'), ALONE));
+    expect(await cpuTime(() => scanWithin(rows('{"\\u0061":0}'), ALONE))).toBeLessThan(200 + 5 * plain);
+  });
 });

@@ -20,7 +20,8 @@ async function refusal(options: unknown): Promise<string> {
 }
 
 test("a command is a list of words", async () => {
-  const write = 'Write the program and its arguments, such as command: ["npx", "-y", "some-server"]';
+  const write =
+    'Write the program and its arguments, such as command: ["npx", "-y", "@modelcontextprotocol/server-filesystem", "."]';
   expect(await refusal({ command: [] })).toBe(`command is empty | ${write}`);
   expect(await refusal({ command: "npx server" })).toBe(`command must be a list of words, not "npx server" | ${write}`);
   expect(await refusal({})).toBe(`command must be a list of words, not undefined | ${write}`);

@@ -1,12 +1,14 @@
 import { createHmac } from "node:crypto";
-import { chmodSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import * as fc from "fast-check";
 import { afterAll, describe, expect, test } from "vitest";
 import { createBacklog } from "../../src/record/audit-backlog.ts";
+import { type AuditFile, openAuditFile } from "../../src/record/audit-file.ts";
 import { encodeEvent } from "../../src/record/audit-line.ts";
+import type { AuditOptions } from "../../src/record/audit-log.ts";
 import type { AuditEvent } from "../../src/record/event.ts";
-import { clearDesks, createDesk, event } from "../support/audit.ts";
+import { clearDesks, createDesk, event, smallDisk } from "../support/audit.ts";
 
 afterAll(clearDesks);
 
@@ -122,9 +124,9 @@ describe("records", () => {
     );
   });
 
-  test("a long address is cut, and the record says so", () => {
-    const { record } = written({ tool: "x".repeat(10_000) });
-    expect(record).toMatchObject({ tool: "x".repeat(4096), cut: 10_000 });
+  test("of a name that was cut the record says how long it was", () => {
+    expect(written({ tool: "x", cut: 10_000 }).record).toMatchObject({ tool: "x", cut: 10_000 });
+    expect(written({ tool: "x" }).record).not.toHaveProperty("cut");
   });
 });
 
@@ -154,6 +156,23 @@ describe("the file", () => {
     expect(() => open({ file: join(folder, "directory") })).toThrow(
       expect.objectContaining({ code: "FILE_NOT_WRITABLE", remedy: "EISDIR: check the path and its permissions" }),
     );
+  });
+
+  test.skipIf(process.platform === "win32")("a link is followed, but not where everybody may put one", () => {
+    const { folder, open, file } = createDesk();
+    const shared = join(folder, "shared");
+    mkdirSync(shared);
+    const link = join(shared, "link.jsonl");
+    symlinkSync(file, link);
+    open({ file: link }).close();
+    chmodSync(shared, 0o1777);
+    expect(() => open({ file: link })).toThrow(
+      expect.objectContaining({
+        code: "FILE_NOT_WRITABLE",
+        remedy: "it is a link, in a directory that everybody may write to: check the path and its permissions",
+      }),
+    );
+    open({ file: join(shared, "plain.jsonl") }).close();
   });
 
   test("events are written a moment later, without being asked for", async () => {
@@ -190,11 +209,36 @@ describe("the file", () => {
   });
 });
 
+/** A disk on which a write never comes to an end, nor fails. */
+const stuck: NonNullable<AuditOptions["openFile"]> = (file, warn) =>
+  Object.assign(Object.create(openAuditFile(file, warn)) as AuditFile, { append() {} });
+
 describe("the backlog", () => {
-  test("what is too much is lost, and the log says how many, when and where", async () => {
+  test("a flood is written as it comes: nothing is lost while the disk takes it", async () => {
+    const { open, records, warnings, verify } = createDesk();
+    const log = open({ limits: { maxBacklogEvents: 700 } });
+    let id = 0;
+    const flood = (count: number): void => {
+      for (let index = 0; index < count; index++) log.write(event({ id: String(id++) }));
+    };
+    flood(5000);
+    const flushed = log.flush();
+    flood(5000); // while a write is under way
+    await flushed;
+    flood(2000);
+    log.close();
+    const ids = records().flatMap((record) => (record["type"] === "event" ? [record["id"]] : []));
+    expect(ids).toEqual(Array.from({ length: id }, (_, index) => index));
+    expect(warnings).toEqual([]);
+    expect(verify()).toMatchObject({ findings: [], notes: [], lost: 0 });
+  });
+
+  test("what a disk that fails does not take is lost, and the log says how many, when and where", async () => {
     const { open, records, warnings } = createDesk();
-    const log = open({ limits: { maxBacklogEvents: 2 } });
+    const disk = { room: 0 };
+    const log = open({ openFile: smallDisk(disk), limits: { maxBacklogEvents: 2 } });
     for (let second = 0; second < 5; second++) log.write(event({ time: second * 1000, id: String(second) }));
+    disk.room = Infinity;
     await log.flush();
     log.write(event({ id: "5" }));
     log.close();
@@ -209,9 +253,23 @@ describe("the backlog", () => {
     expect(records()[3]).toMatchObject({
       from: "1970-01-01T00:00:02.000Z",
       to: "1970-01-01T00:00:04.000Z",
-      reason: "backlog",
+      reason: "ENOSPC",
     });
+    expect(warnings).toEqual([
+      "the audit log cannot be written (ENOSPC): 2 events wait, the rest will be lost",
+      "the audit log is written again",
+    ]);
+  });
+
+  test("a write that does not come to an end holds a flood up only once", async () => {
+    const { open, warnings } = createDesk();
+    const log = open({ openFile: stuck, limits: { maxBacklogEvents: 2 } });
+    void log.flush();
+    const since = performance.now();
+    for (let id = 0; id < 1000; id++) log.write(event());
+    expect(performance.now() - since).toBeLessThan(2000);
     expect(warnings).toEqual(["the audit log cannot keep up: events are being lost, and counted"]);
+    log.close();
   });
 
   test("what is lost while a gap is being written makes another gap", () => {
@@ -226,8 +284,10 @@ describe("the backlog", () => {
 
   test("large texts count by their size", async () => {
     const { open, records } = createDesk();
-    const log = open({ limits: { maxBacklogBytes: 100_000 } });
+    const disk = { room: 0 };
+    const log = open({ openFile: smallDisk(disk), limits: { maxBacklogBytes: 100_000 } });
     for (let index = 0; index < 5; index++) log.write(event({ tool: "x".repeat(20_000) }));
+    disk.room = Infinity;
     log.close();
     expect(records().map(({ type, lost }) => [type, lost])).toEqual([
       ["open", undefined],

@@ -196,6 +196,19 @@ describe("tampering", () => {
     ]);
   });
 
+  test("made-up chains do not fill the memory, and each of their records is a finding", () => {
+    const strangers = Array.from({ length: 3000 }, (_, index) =>
+      lines[0].replace(logs[0], String(index).padStart(16, "_")),
+    );
+    desk.replace([...strangers, ...lines]);
+    const { records, chains, findings, moreFindings } = desk.verify();
+    expect({ records, chains, findings: findings.length + moreFindings }).toEqual({
+      records: 3017,
+      chains: 1004,
+      findings: 3000,
+    });
+  });
+
   test("a format that is not known is not guessed at", () => {
     expect(findings(lines.with(0, lines[0].replace('"version":1', '"version":2')))).toEqual([
       "line 1: chain A has a format that this version does not know",
@@ -205,6 +218,77 @@ describe("tampering", () => {
   test("what is no audit log at all has so many findings that they are counted", () => {
     desk.replace(Array.from({ length: 5000 }, () => "lorem ipsum"));
     expect(desk.verify()).toMatchObject({ records: 0, moreFindings: 4901, findings: { length: 100 } });
+  });
+});
+
+/** What verify says of a log into which this was put, without a newline, before a writer went on. */
+async function appended(scrap: (line: string) => string): Promise<{ findings: string[]; notes: readonly string[] }> {
+  const own = createDesk();
+  own.chain(1);
+  const log = own.open();
+  log.write(event());
+  await log.flush();
+  writeFileSync(own.file, scrap(own.lines()[4]), { flag: "a" });
+  log.write(event());
+  log.close();
+  const report = own.verify();
+  return { findings: found(report), notes: report.notes };
+}
+
+const forge = (line: string): string => line.replace('"seq":1', '"seq":2').replace('"echo"', '"rm"');
+
+describe("what a writer finds at the end of the file", () => {
+  const strange = "bytes that are no line of the log, and no record accounts for them";
+
+  test.each<[string, (line: string) => string]>([
+    ["a whole event without a mac", (line) => `${forge(line).slice(0, -35)}}`],
+    ["a whole event with something after it", (line) => `${forge(line)} `],
+    [
+      "an event of a chain that there is not",
+      (line) =>
+        forge(line)
+          .replaceAll(/"log":"./g, '"log":"_')
+          .slice(0, -20),
+    ],
+    ["an event that would not be next", (line) => line.slice(0, -20)],
+    ["another text", () => '{"user":"root","did":"noth'],
+    ["a text before the beginning of a record", (line) => `x${forge(line).slice(0, -20)}`],
+  ])("%s is not accounted for by the record that says how long it was", async (_, scrap) => {
+    const { findings } = await appended(scrap);
+    expect(findings[0]).toContain(strange);
+  });
+
+  test("the beginning of the next record is accounted for, with a note", async () => {
+    for (const length of [1, 8, 12, 24, 30, 45, 60, 200]) {
+      const { findings, notes } = await appended((line) => forge(line).slice(0, length));
+      expect(findings).toEqual([]);
+      expect(notes).toEqual([
+        `line 6: ${length} bytes of a line that was not finished. A later record accounts for them, but not for what they say`,
+      ]);
+    }
+  });
+
+  test("what stands before the first record is not accounted for either", () => {
+    const own = createDesk();
+    own.chain(1);
+    const forged = forge(own.lines()[1]).slice(0, -35);
+    for (const scrap of [`${forged}}`, forged, "buy milk"]) {
+      rmSync(join(own.folder, "state"), { recursive: true });
+      writeFileSync(own.file, scrap);
+      own.chain(1);
+      expect(found(own.verify())).toEqual([`line 1: ${scrap.length} ${strange}`]);
+    }
+  });
+
+  test("nor is it taken for a line that is being written", async () => {
+    const own = createDesk();
+    const log = own.open();
+    log.write(event());
+    await log.flush();
+    const forged = forge(own.lines()[1]).slice(0, -35);
+    writeFileSync(own.file, `${forged}}`, { flag: "a" });
+    expect(found(own.verify())).toEqual([`line 3: an unfinished line of ${forged.length + 1} bytes`]);
+    log.close();
   });
 });
 

@@ -18,6 +18,7 @@ export function event(changes: Partial<AuditEvent> = {}): AuditEvent {
     kind: "request",
     method: "tools/call",
     tool: "echo",
+    cut: null,
     id: "7",
     bytes: 100,
     class: "review",
