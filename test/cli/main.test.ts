@@ -125,7 +125,7 @@ test("an option that means nothing without another is refused", async () => {
 test.skipIf(process.platform === "win32")("a log goes into files, and not into pipes or devices", async () => {
   const folder = mkdtempSync(join(tmpdir(), "fairlead-cli-"));
   const pipe = join(folder, "pipe");
-  spawnSync("mkfifo", [pipe]);
+  spawnSync("sh", ["-c", `mkfifo "${pipe}"`]);
   const server = ["--", "/no/such/server"];
   const missing = "Command not found: /no/such/server | Check the spelling, or give the full path";
   const [noFile, noReader] = [
