@@ -29,7 +29,9 @@ export function install(folder = root) {
   // other platforms are missing, and registries do not always have them all.
   const quiet = ["--no-save", "--no-audit", "--no-fund", "--loglevel=error"];
   // No package runs a script of its own. And an npm that started us, say `npm publish --dry-run`, hands its options on.
-  run(...npm("install", "--ignore-scripts", "--no-dry-run", "--no-global", ...quiet), { cwd: folder });
+  // Peers may ask for another Node than ours: some are run with one of their own.
+  const strict = folder === root ? "--engine-strict" : "--no-engine-strict";
+  run(...npm("install", "--ignore-scripts", "--no-dry-run", "--no-global", strict, ...quiet), { cwd: folder });
   writeFileSync(stamp, wanted);
 }
 
