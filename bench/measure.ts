@@ -4,15 +4,15 @@ import { shuffled } from "./statistics.ts";
 import type { Commands, Variant } from "./variants.ts";
 
 /** Something that is measured, one round at a time. */
-export interface Measure {
+export interface Measure<On = Stage> {
   readonly name: string;
-  readonly variants: readonly Variant[];
+  readonly variants: readonly string[];
   /** Measures every variant once and notes what it finds. The variants take turns in an order that changes. */
-  round(stage: Stage, note: Note): Promise<void>;
+  round(stage: On, note: Note): Promise<void>;
 }
 
 /** Takes one value of one round. */
-export type Note = (quantity: string, variant: Variant, value: number) => void;
+export type Note = (quantity: string, variant: string, value: number) => void;
 
 /** What a round has to work with. */
 export interface Stage {
@@ -22,10 +22,19 @@ export interface Stage {
   start(variant: Variant): Peer;
   /** Starts a variant and waits until it has answered a first `tools/list`. */
   open(variant: Variant): Promise<Peer>;
-  /** Does something with each of these, one after the other, in an order of chance. */
-  inTurn<Thing>(things: Iterable<Thing>, visit: (thing: Thing) => Promise<void>): Promise<void>;
+  readonly inTurn: InTurn;
   /** Starts all variants, does something with them, and ends them. */
   withAll(visit: (peers: ReadonlyMap<Variant, Peer>) => Promise<void>): Promise<void>;
+}
+
+/** Does something with each of these, one after the other, in an order of chance. */
+export type InTurn = <Thing>(things: Iterable<Thing>, visit: (thing: Thing) => Promise<void>) => Promise<void>;
+
+/** Takes turns in an order of this chance. */
+export function createTurns(random: () => number): InTurn {
+  return async (things, visit) => {
+    for (const thing of shuffled([...things], random)) await visit(thing);
+  };
 }
 
 /** Sets the stage for a measure. */
@@ -43,9 +52,7 @@ export function createStage(
       await peer.ask(composeList(nextId()));
       return peer;
     },
-    async inTurn(things, visit) {
-      for (const thing of shuffled([...things], random)) await visit(thing);
-    },
+    inTurn: createTurns(random),
     async withAll(visit) {
       const peers = new Map<Variant, Peer>();
       await stage.inTurn(variants, async (variant) => {

@@ -7,7 +7,7 @@ export interface Options {
   /** The command to measure, and another build of it to compare with. */
   readonly command: string | null;
   readonly other: string | null;
-  /** Whether the echo server parses every line. */
+  /** Whether the echo server parses every message. */
   readonly parsing: boolean;
   /** Where the numbers go, and where they come from instead of being measured. */
   readonly json: string | null;
@@ -63,10 +63,11 @@ export function readOptions(args: readonly string[], measures: readonly string[]
 }
 
 /** The help. */
-export function composeHelp(measures: readonly string[]): string {
-  return `Measures Fairlead next to the bare server, cat, a bare pipe() and a relay that parses.
+export function composeHelp({ about }: { readonly about: string }, measures: readonly string[]): string {
+  return `${about}
 
-  npm run bench -- [options]
+  npm run bench -- [options]         stdio on both sides
+  npm run bench -- http [options]    HTTP on one side or both
   npm run bench -- micro             the same work inside one process, many times over
   npm run bench -- cold              and one message at a time with cold caches
 
@@ -75,7 +76,7 @@ export function composeHelp(measures: readonly string[]): string {
   --only <name>      one measure, or several with commas: ${measures.join(", ")}
   --command <file>   measure this build of the command, without building
   --other <file>     measure another build beside it
-  --parsing-server   an echo server that calls JSON.parse on every line, as most servers do
+  --parsing-server   an echo server that calls JSON.parse on every message, as most servers do
   --json <file>      write every value of every round to a file
   --from <file>      print the table of such a file, without measuring
   --write            put the table into docs/benchmarks.md; needs every measure and ${LEAST_ROUNDS} rounds

@@ -1,5 +1,6 @@
 import { spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
+import { expectAnswer, expectNothing } from "./silence.ts";
 
 /** The other end of a conversation: a running variant with the echo server behind it. */
 export interface Peer {
@@ -42,7 +43,7 @@ export function openPeer([program, ...args]: readonly string[], { stderr }: Plac
 
   function follow(next: (lines: number) => boolean): Promise<void> {
     hear = next;
-    waitingSince = performance.now();
+    expectAnswer();
     return new Promise((resolve, reject) => {
       settle = { resolve, reject };
     });
@@ -53,10 +54,10 @@ export function openPeer([program, ...args]: readonly string[], { stderr }: Plac
     heard += chunk.length;
     const lines = countLines(chunk);
     if (lines === 0 || hear === null) return;
-    waitingSince = performance.now();
+    expectAnswer();
     if (!hear(lines)) return;
     hear = null;
-    waitingSince = Infinity;
+    expectNothing();
     settle?.resolve();
   });
   child.on("error", (error) => fail(error.message));
@@ -92,23 +93,11 @@ export function openPeer([program, ...args]: readonly string[], { stderr }: Plac
   };
 }
 
-let waitingSince = Infinity;
-
-/** Ends the run when somebody has not answered for a minute. */
-export function watchForSilence(): void {
-  setInterval(() => {
-    if (performance.now() - waitingSince < MAX_SILENCE_MS) return;
-    process.stderr.write("\nNo answer for a minute: giving up.\n");
-    process.exit(1);
-  }, 5000).unref();
-}
-
-const MAX_SILENCE_MS = 60_000;
-
 // What makes Node slower to start for reasons of its own is left out. The command's first line
 // must find the same Node as the others.
 const { NODE_EXTRA_CA_CERTS: _, NODE_OPTIONS: __, NODE_V8_COVERAGE: ___, ...inherited } = process.env;
-const ENVIRONMENT = {
+/** The environment of everything that is started. */
+export const ENVIRONMENT = {
   ...inherited,
   PATH: `${process.execPath.slice(0, process.execPath.lastIndexOf("/"))}:${process.env["PATH"]}`,
 };

@@ -49,9 +49,18 @@ export function processorTime(pids: readonly number[]): number {
   return nanoseconds;
 }
 
+/** Ends a process and all that it started, at once. */
+export function killFamily(root: number): void {
+  kill(family(root));
+}
+
 /** Ends all that we started and all that those started. */
-export function killFamily(): void {
-  for (const pid of family(process.pid).slice(1)) {
+export function killChildren(): void {
+  kill(family(process.pid).slice(1));
+}
+
+function kill(pids: readonly number[]): void {
+  for (const pid of pids) {
     try {
       process.kill(pid, "SIGKILL");
     } catch {

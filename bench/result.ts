@@ -1,9 +1,8 @@
-import type { Row, Target } from "./rows.ts";
+import type { Row, Target } from "./row.ts";
 import { estimate, type Estimate, median } from "./statistics.ts";
-import type { Variant } from "./variants.ts";
 
 /** What was measured: by measure, quantity and variant, one value per round. */
-export type Samples = Record<string, Record<string, Partial<Record<Variant, number[]>>>>;
+export type Samples = Record<string, Record<string, Partial<Record<string, number[]>>>>;
 
 /** Whether a target is met. Close: the interval holds the target, so that this run cannot tell. */
 export type Outcome = "PASS" | "FAIL" | "close" | "–";
@@ -12,7 +11,7 @@ export type Outcome = "PASS" | "FAIL" | "close" | "–";
 export interface Result {
   readonly row: Row;
   /** The median over rounds of each variant's own values, as of this machine. */
-  readonly cells: Partial<Record<Variant, number>>;
+  readonly cells: Partial<Record<string, number>>;
   readonly compared: Estimate;
   /** The same comparison for the other build, where one was measured. */
   readonly other: Estimate | null;
@@ -25,12 +24,12 @@ export function fillRow(row: Row, samples: Samples): Result | null {
   if (values === undefined) return null;
   const compared = compare(row, row.subject, samples);
   if (compared === null) return null;
-  const cells: Partial<Record<Variant, number>> = {};
-  for (const variant of Object.keys(values) as Variant[]) {
+  const cells: Partial<Record<string, number>> = {};
+  for (const variant of Object.keys(values)) {
     const shown = row.compare.kind === "growth" ? compare(row, variant, samples) : values[variant];
     if (shown !== undefined && shown !== null) cells[variant] = median(shown);
   }
-  const other = values.other === undefined || row.subject !== "fairlead" ? null : compare(row, "other", samples);
+  const other = values["other"] === undefined || row.subject !== "fairlead" ? null : compare(row, "other", samples);
   const estimated = estimate(compared);
   return {
     row,
@@ -42,7 +41,7 @@ export function fillRow(row: Row, samples: Samples): Result | null {
 }
 
 /** The comparison of a row for one variant, round by round. */
-function compare({ measure, quantity, compare: how }: Row, subject: Variant, samples: Samples): number[] | null {
+function compare({ measure, quantity, compare: how }: Row, subject: string, samples: Samples): number[] | null {
   const values = samples[measure][quantity];
   const own = values[subject];
   if (own === undefined) return null;
@@ -59,7 +58,7 @@ function compare({ measure, quantity, compare: how }: Row, subject: Variant, sam
     }
     case "ratio": {
       const against = values[how.against];
-      const direct = values.direct;
+      const direct = values["direct"];
       if (against === undefined || (how.added && direct === undefined)) return null;
       const base = (round: number): number => (how.added ? (direct?.[round] ?? 0) : 0);
       return own.map((value, round) => (value - base(round)) / (against[round] - base(round)));

@@ -2,11 +2,11 @@ import { cpSync, openSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { watchOthers } from "./machine.ts";
-import { createStage, type Measure } from "./measure.ts";
+import type { Measure } from "./measure.ts";
 import type { Options } from "./options.ts";
 import type { Samples } from "./result.ts";
 import { createRandom, median } from "./statistics.ts";
-import { composeCommands, type Variant } from "./variants.ts";
+import type { Suite } from "./suite.ts";
 
 /** Where things are. */
 export interface Folders {
@@ -18,12 +18,14 @@ export interface Folders {
 }
 
 /** Measures round by round through all measures: a busy minute then spoils a round of each, not all rounds of one. */
-export async function runRounds(measures: readonly Measure[], options: Options, folders: Folders): Promise<Found> {
+export async function runRounds<Stage>(suite: Suite<Stage>, options: Options, folders: Folders): Promise<Found> {
   const { root, command, folder } = folders;
+  const measures = suite.measures.filter(({ name }) => options.only.length === 0 || options.only.includes(name));
   const file = join(folder, "stderr");
-  const place = { stderr: { file, descriptor: openSync(file, "a+") } };
-  const commands = composeCommands({
+  const scene = await suite.prepare({
     root,
+    folder,
+    place: { stderr: { file, descriptor: openSync(file, "a+") } },
     fairlead: keep(options.command ?? command, join(folder, "command")),
     other: options.other === null ? null : keep(options.other, join(folder, "other")),
     parsing: options.parsing,
@@ -34,12 +36,12 @@ export async function runRounds(measures: readonly Measure[], options: Options, 
   const began = performance.now();
 
   /** One round of one measure. The patient take another when it was disturbed, whatever it found. */
-  async function measureOnce(measure: Measure, variants: readonly Variant[]): Promise<Value[]> {
+  async function measureOnce(measure: Measure<Stage>, variants: readonly string[]): Promise<Value[]> {
     for (let attempt = 1; ; attempt++) {
       if (options.patient) await quiet();
       const values: Value[] = [];
       const watch = watchOthers();
-      await measure.round(createStage(variants, commands, place, random), (quantity, variant, value) => {
+      await measure.round(scene.set(variants, random), (quantity, variant, value) => {
         values.push({ quantity, variant, value });
       });
       const others = watch() ?? 0;
@@ -55,26 +57,27 @@ export async function runRounds(measures: readonly Measure[], options: Options, 
     for (const measure of measures) {
       const seconds = Math.round((performance.now() - began) / 1000);
       say(`round ${round} of ${options.rounds}, ${seconds} s: ${measure.name}`);
-      const variants = options.other === null ? measure.variants : [...measure.variants, "other" as const];
+      const variants = options.other === null ? measure.variants : [...measure.variants, "other"];
       const quantities = (samples[measure.name] ??= {});
       for (const { quantity, variant, value } of await measureOnce(measure, variants)) {
         ((quantities[quantity] ??= {})[variant] ??= []).push(value);
       }
     }
   }
-  return { samples, others: median(shares) };
+  return { samples, others: median(shares), remarks: scene.remarks };
 }
 
-/** What the rounds found, and what share of the cores others took during most of them. */
+/** What the rounds found, what share of the cores others took during most of them, and what there is to say about it. */
 interface Found {
   readonly samples: Samples;
   readonly others: number;
+  readonly remarks: readonly string[];
 }
 
 /** One value of one round. */
 interface Value {
   readonly quantity: string;
-  readonly variant: Variant;
+  readonly variant: string;
   readonly value: number;
 }
 

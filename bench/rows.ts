@@ -1,46 +1,5 @@
 import { SIZES } from "./measures/bytes.ts";
-import type { Variant } from "./variants.ts";
-
-/** One line of the table: a quantity, what it is held against, and how much of that it may be. */
-export interface Row {
-  readonly measure: string;
-  readonly quantity: string;
-  readonly title: string;
-  readonly unit: Unit;
-  /** Whose value stands in Fairlead's column. */
-  readonly subject: "fairlead" | "filter";
-  readonly compare: Comparison;
-  /** Null where there is nothing to reach: for information. */
-  readonly target: Target | null;
-}
-
-/** How values are written. */
-export type Unit = "µs" | "ms" | "MB" | "calls/s" | "ns/B" | "×";
-
-/** What is computed in every round, before the median is taken over all rounds. */
-export type Comparison =
-  /** The subject's value over another's; `added` first takes from both what the bare server needs. */
-  | { readonly kind: "ratio"; readonly against: Variant; readonly added: boolean }
-  /** The subject's value less another's. */
-  | { readonly kind: "difference"; readonly against: Variant }
-  /** The subject's value as it is. */
-  | { readonly kind: "itself" }
-  /** The subject's value over its own value of another quantity. */
-  | { readonly kind: "growth"; readonly from: string };
-
-/** What a comparison should be at most, or at least. */
-export interface Target {
-  readonly text: string;
-  readonly limit: number;
-  readonly sense: "most" | "least";
-}
-
-const most = (limit: number, text: string): Target => ({ text, limit, sense: "most" });
-const least = (limit: number, text: string): Target => ({ text, limit, sense: "least" });
-const over = (against: Variant): Comparison => ({ kind: "ratio", against, added: false });
-const addedOver = (against: Variant): Comparison => ({ kind: "ratio", against, added: true });
-const beyond = (against: Variant): Comparison => ({ kind: "difference", against });
-const ITSELF: Comparison = { kind: "itself" };
+import { addedOver, beyond, ITSELF, least, most, over, type Row } from "./row.ts";
 
 const LATENCY = { measure: "latency", unit: "µs" } as const;
 const SINGLE = { measure: "pipelined", quantity: "single", unit: "calls/s", title: "calls, 100 ahead" } as const;

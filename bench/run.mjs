@@ -1,5 +1,6 @@
 // npm run bench: builds what is needed, bundles the harness and runs it. docs/benchmarks.md says how to read what it prints.
 //   node bench/run.mjs [options]         the measurements of real processes
+//   node bench/run.mjs http [options]    the same with HTTP on one side or both
 //   node bench/run.mjs micro [options]   the same work inside one process, many times over
 //   node bench/run.mjs cold [options]    and one message at a time with cold caches
 import { mkdtempSync, rmSync } from "node:fs";
@@ -13,6 +14,8 @@ const inside = ["micro", "cold"].find((name) => name === args[0]);
 const brings = args.some((arg) => arg === "--command" || arg.startsWith("--command=") || arg === "--help");
 install();
 if (inside === undefined && !brings) buildProject();
+const reads = args.some((arg) => arg === "--from" || arg.startsWith("--from=") || arg === "--help");
+if (args[0] === "http" && !reads) install(join(root, "bench", "peers"));
 
 const { build } = await import("esbuild");
 const folder = mkdtempSync(join(tmpdir(), "fairlead-bench-"));

@@ -1,42 +1,74 @@
 import type { Result } from "./result.ts";
-import type { Comparison, Unit } from "./rows.ts";
-import { TITLES, type Variant } from "./variants.ts";
+import type { Comparison, Row, Unit } from "./row.ts";
 
-/** The results as rows of text, the heading first. */
-export function composeCells(results: readonly Result[]): string[][] {
-  const hasOther = results.some((result) => result.other !== null);
-  const heading = ["what", "target", ...BASELINES.map((variant) => TITLES[variant]), "Fairlead"];
-  heading.push("compared (95 % interval)", "verdict");
-  if (hasOther) heading.push(TITLES.other, "other, compared");
-  return [heading, ...results.map((result) => composeRow(result, hasOther))];
+/** How a table is worded. */
+export interface Wording {
+  /** The columns beside Fairlead's: whose value stands there in a row. */
+  readonly columns: readonly Column[];
+  /** What each variant is called. */
+  readonly titles: Readonly<Record<string, string>>;
 }
 
-const BASELINES: readonly Variant[] = ["direct", "cat", "pipe", "parse"];
+/** A column for one variant, or for another one in each row. */
+export interface Column {
+  readonly title: string;
+  readonly variant: (row: Row) => string | null;
+}
 
-function composeRow(result: Result, hasOther: boolean): string[] {
-  const { row, cells, compared, other, outcome } = result;
-  const show = (variant: Variant): string => {
-    const value = cells[variant];
-    return value === undefined ? "" : showValue(value, row.unit);
-  };
+/** The results as rows of text, the heading first. Columns without a value are left out. */
+export function composeCells(results: readonly Result[], { columns, titles }: Wording): string[][] {
+  const hasOther = results.some((result) => result.other !== null);
+  const shown = columns.filter((column) => results.some((result) => showColumn(column, result) !== ""));
+  const heading = ["what", "target", ...shown.map(({ title }) => title), "Fairlead"];
+  heading.push("compared (95 % interval)", "verdict");
+  if (hasOther) heading.push(OTHER, "other, compared");
+  return [heading, ...results.map((result) => composeRow(result, shown, titles, hasOther))];
+}
+
+const OTHER = "other build";
+
+function composeRow(
+  result: Result,
+  columns: readonly Column[],
+  titles: Wording["titles"],
+  hasOther: boolean,
+): string[] {
+  const { row, compared, other, outcome } = result;
   const line = [
     row.subject === "filter" && row.measure !== "refused" ? `${row.title} (--deny)` : row.title,
     row.target?.text ?? "",
-    ...BASELINES.map(show),
-    show(row.subject),
-    showEstimate(compared, row.compare, row.unit),
+    ...columns.map((column) => showColumn(column, result)),
+    showCell(result, row.subject),
+    showEstimate(compared, row.compare, row.unit, titles),
     outcome,
   ];
-  if (hasOther) line.push(show("other"), other === null ? "" : showEstimate(other, row.compare, row.unit));
+  if (hasOther) {
+    line.push(showCell(result, "other"), other === null ? "" : showEstimate(other, row.compare, row.unit, titles));
+  }
   return line;
 }
 
-function showEstimate({ median, low, high }: Result["compared"], compare: Comparison, unit: Unit): string {
+function showColumn({ variant }: Column, result: Result): string {
+  const name = variant(result.row);
+  return name === null ? "" : showCell(result, name);
+}
+
+function showCell({ row, cells }: Result, variant: string): string {
+  const value = cells[variant];
+  return value === undefined ? "" : showValue(value, row.unit);
+}
+
+function showEstimate(
+  { median, low, high }: Result["compared"],
+  compare: Comparison,
+  unit: Unit,
+  titles: Wording["titles"],
+): string {
   const interval = (digits: (value: number) => string): string =>
     `${digits(median)} (${digits(low)} … ${digits(high)})`;
   switch (compare.kind) {
     case "ratio":
-      return `${interval((value) => value.toFixed(2))} × ${TITLES[compare.against]}${compare.added ? "’s added" : ""}`;
+      return `${interval((value) => value.toFixed(2))} × ${titles[compare.against]}${compare.added ? "’s added" : ""}`;
     case "growth":
       return `${interval((value) => value.toFixed(2))} × ${compare.from}`;
     case "difference":

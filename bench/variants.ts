@@ -1,4 +1,6 @@
 import { join } from "node:path";
+import type { Ground } from "./suite.ts";
+import type { Wording } from "./table.ts";
 
 /** What stands between the driver and the echo server. */
 export type Variant = "direct" | "cat" | "pipe" | "parse" | "fairlead" | "filter" | "other";
@@ -6,19 +8,8 @@ export type Variant = "direct" | "cat" | "pipe" | "parse" | "fairlead" | "filter
 /** The command line of each variant. */
 export type Commands = Readonly<Record<Variant, readonly string[]>>;
 
-/** What the commands are made of. */
-export interface CommandOptions {
-  /** The folder of the project. */
-  readonly root: string;
-  /** The built command, and another build of it to compare with. */
-  readonly fairlead: string;
-  readonly other: string | null;
-  /** Whether the server parses every line, as most do. */
-  readonly parsing: boolean;
-}
-
 /** The command lines: the same echo server behind each of them. */
-export function composeCommands({ root, fairlead, other, parsing }: CommandOptions): Commands {
+export function composeCommands({ root, fairlead, other, parsing }: Ground): Commands {
   const program = (name: string): string => join(root, "bench", "programs", name);
   const node = process.execPath;
   const server = [node, program(ECHO), ...(parsing ? ["--parse"] : [])];
@@ -37,8 +28,8 @@ export function composeCommands({ root, fairlead, other, parsing }: CommandOptio
 /** The file name by which the echo server is told from what stands before it. */
 export const ECHO = "echo.cjs";
 
-/** What each variant is called in a table. */
-export const TITLES: Readonly<Record<Variant, string>> = {
+/** What each variant is called. */
+const TITLES: Readonly<Record<Variant, string>> = {
   direct: "direct",
   cat: "cat",
   pipe: "pipe()",
@@ -46,4 +37,12 @@ export const TITLES: Readonly<Record<Variant, string>> = {
   fairlead: "Fairlead",
   filter: "Fairlead --deny",
   other: "other build",
+};
+
+const BASELINES: readonly Variant[] = ["direct", "cat", "pipe", "parse"];
+
+/** How the table names them. */
+export const WORDING: Wording = {
+  columns: BASELINES.map((variant) => ({ title: TITLES[variant], variant: () => variant })),
+  titles: TITLES,
 };
