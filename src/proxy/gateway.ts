@@ -24,6 +24,17 @@ export interface ListenOptions {
   readonly isInsecure: boolean;
 }
 
+/** Refuses to let everybody in by accident. */
+export function checkBind({ host, port, gate, isInsecure }: ListenOptions): void {
+  if (!isLoopback(host) && gate === null && !isInsecure) {
+    throw new ProxyError(
+      "CANNOT_LISTEN",
+      `Refusing to let the whole network in at ${host}:${port}`,
+      "Listen on 127.0.0.1, ask for tokens with --auth-tokens or --auth-jwks, or say --insecure-bind",
+    );
+  }
+}
+
 /** Opens the door for a proxy. `visit` gets what asks for a path; it says whether it knows it. */
 export async function openGateway(
   options: ListenOptions,
@@ -31,13 +42,6 @@ export async function openGateway(
   server: { readonly isReady: () => boolean; readonly without: ReadonlySet<string>; visit(visit: Visit): boolean },
 ): Promise<Door> {
   const { host, port, gate } = options;
-  if (!isLoopback(host) && gate === null && !options.isInsecure) {
-    throw new ProxyError(
-      "CANNOT_LISTEN",
-      `Refusing to let the whole network in at ${host}:${port}`,
-      "Listen on 127.0.0.1, ask for tokens with --auth-tokens or --auth-jwks, or say --insecure-bind",
-    );
-  }
   const scheme = options.tls === null ? "http" : "https";
   const metadataUrl = (name: string): string => `${scheme}://${name}${METADATA}/mcp`;
   const door: Door = await openDoor({

@@ -2,7 +2,7 @@ import { createGate } from "../link/http/gate.ts";
 import type { Door, Visit } from "../link/http/door.ts";
 import type { Log } from "../record/log.ts";
 import type { ConversationEnd } from "./conversation.ts";
-import { type ListenOptions, openGateway } from "./gateway.ts";
+import { checkBind, type ListenOptions, openGateway } from "./gateway.ts";
 import { createHub, type Hub } from "./hub.ts";
 import { DEFAULT_LIMITS, DEFAULT_TIMEOUTS, type Limits, type Timeouts } from "./limits.ts";
 import type { ProxyConfig } from "./model.ts";
@@ -66,8 +66,9 @@ export async function createHttpProxy(options: ProxyOptions): Promise<Proxy> {
 
 async function startChildren({ command = [], env = {}, cwd, listen }: ProxyOptions, parts: Parts): Promise<Running> {
   if (listen === undefined) throw new Error("a child on stdin and stdout needs no HTTP");
+  const place = readListen(listen);
   const service = await createChildService({ server: { command, env, cwd }, ...parts });
-  return openAndServe(readListen(listen), service, new Set(), parts);
+  return openAndServe(place, service, new Set(), parts);
 }
 
 async function startRemote(options: ProxyOptions, parts: Parts): Promise<Running> {
@@ -117,7 +118,7 @@ async function startRemote(options: ProxyOptions, parts: Parts): Promise<Running
 /** Settings with all that was left out. */
 function readListen(settings: ListenSettings): ListenOptions {
   const { port, host = "127.0.0.1", tls = null, hosts = [], origins = [], auth, insecureBind = false } = settings;
-  return {
+  const options = {
     port,
     host,
     tls,
@@ -127,6 +128,8 @@ function readListen(settings: ListenSettings): ListenOptions {
     issuers: auth !== undefined && "issuer" in auth ? [auth.issuer] : [],
     isInsecure: insecureBind,
   };
+  checkBind(options);
+  return options;
 }
 
 function finish(running: Running, { log, hub }: Parts, config: ProxyConfig | null): Proxy {
