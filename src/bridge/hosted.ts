@@ -214,7 +214,7 @@ export async function openHosted(options: HostedOptions): Promise<Hosted> {
       const exchange = {
         breaks: "allow",
         routed: true,
-        mirrored: { version: head.protocolVersion, method: head.mcpMethod, name: head.mcpName },
+        mirrored: { version: head.protocolVersion, method: head.mcpMethod, name: head.mcpName, params: head.mcpParams },
         resumed: false,
       } as const;
       const go = (): void => {

@@ -180,7 +180,12 @@ export function createShared({ seats, open, maxBehindBytes }: SharedOptions): Sh
   return {
     post(visit, body) {
       const { head } = visit;
-      const mirrored = { version: head.protocolVersion, method: head.mcpMethod, name: head.mcpName };
+      const mirrored = {
+        version: head.protocolVersion,
+        method: head.mcpMethod,
+        name: head.mcpName,
+        params: head.mcpParams,
+      };
       const exchange = { breaks: "allow", routed: true, mirrored, resumed: false } as const;
       const go = (): void => {
         if (visit.response.destroyed || isOver) return;

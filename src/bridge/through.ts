@@ -56,7 +56,7 @@ export function createThrough(options: ThroughOptions): Through {
       const exchange: Exchange = {
         breaks: "allow",
         routed: true,
-        mirrored: { version: head.protocolVersion, method: head.mcpMethod, name: head.mcpName },
+        mirrored: { version: head.protocolVersion, method: head.mcpMethod, name: head.mcpName, params: head.mcpParams },
         resumed: false,
       };
       const outcome = guest.seat.passage.pass(whole(body), "up", exchange);

@@ -17,6 +17,8 @@ export interface Mirrored {
   readonly version: string | null;
   readonly method: string | null;
   readonly name: string | null;
+  /** Those for arguments of tools: names in lower case, and values. */
+  readonly params: readonly (readonly [string, string])[];
 }
 
 /** Messages one to a line. */

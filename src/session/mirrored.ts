@@ -1,16 +1,31 @@
-import { isUtf8 } from "node:buffer";
 import type { NotificationEnvelope, RequestEnvelope, Span } from "../message/envelope.ts";
 import { readString } from "../message/members.ts";
 import type { Message } from "../message/message.ts";
 import { readText } from "../message/text.ts";
 import { FIRST_STATELESS } from "./era.ts";
 import type { Mirrored } from "./exchange.ts";
+import { decodeHeader } from "./header-text.ts";
+import type { Tool } from "./catalogue.ts";
+import { callAgrees } from "./param-headers.ts";
+import type { TurnDraft } from "./turn.ts";
 
 /**
- * Whether the headers of a request say what its body says. Whoever routes or filters by the headers
- * must not see another message than the server does. `claim` is where the body says its revision.
+ * Whether the headers of a request say something else than its body. Whoever routes or filters by the
+ * headers must not see another message than the server does. `claim` is where the body says its
+ * revision; `tools` are those that are known.
  */
-export function agrees(
+export function disagrees(
+  { message, exchange: { mirrored } }: TurnDraft,
+  envelope: RequestEnvelope | NotificationEnvelope,
+  claim: Span | null,
+  tools: readonly Tool[],
+): boolean {
+  if (mirrored === null) return false;
+  if (!agrees(message, envelope, mirrored, claim)) return true;
+  return claim !== null && envelope.kind === "request" && !callAgrees(message, envelope, mirrored.params, tools);
+}
+
+function agrees(
   { bytes }: Message,
   envelope: RequestEnvelope | NotificationEnvelope,
   { version, method, name }: Mirrored,
@@ -31,22 +46,3 @@ export function agrees(
 }
 
 const NAMED = new Set(["tools/call", "prompts/get", "resources/read", "tasks/get", "tasks/update", "tasks/cancel"]);
-
-const PREFIX = "=?base64?";
-const SUFFIX = "?=";
-
-/** The text that a header stands for: as it is, or in base64 where it could not stand so. Null where it is neither. */
-function decodeHeader(value: string): string | null {
-  if (!value.startsWith(PREFIX) || !value.endsWith(SUFFIX)) return PLAIN.test(value) ? value : null;
-  const coded = value.slice(PREFIX.length, -SUFFIX.length);
-  const bytes = Buffer.from(coded, "base64");
-  return bytes.toString("base64") === coded && isUtf8(bytes) ? bytes.toString("utf8") : null;
-}
-
-/** A text as it can stand in a header. */
-export function encodeHeader(text: string): string {
-  const isPlain = PLAIN.test(text) && text === text.trim() && !(text.startsWith(PREFIX) && text.endsWith(SUFFIX));
-  return isPlain ? text : `${PREFIX}${Buffer.from(text).toString("base64")}${SUFFIX}`;
-}
-
-const PLAIN = /^[\t\x20-\x7e]*$/;

@@ -17,7 +17,7 @@ import { type Call, type CallTable, createCallTable } from "./calls.ts";
 import { type Catalogue, type CatalogueKeeper, createCatalogue } from "./catalogue.ts";
 import { type Era, findClaim } from "./era.ts";
 import type { Exchange } from "./exchange.ts";
-import { agrees } from "./mirrored.ts";
+import { disagrees } from "./mirrored.ts";
 import { isNotFound, readCursor, readToolPage } from "./tool-page.ts";
 import { beginTurn, type Turn, type TurnDraft } from "./turn.ts";
 
@@ -146,7 +146,8 @@ export function createSession(options: SessionOptions): Session {
     else if (table.size >= maxOpenCalls) turn.trouble = "too-many-calls";
     else {
       const version = needsEra(turn, envelope) ? findClaim(turn.message.bytes, envelope.params) : null;
-      if (disagrees(turn, envelope, version)) turn.trouble = "header-mismatch";
+      const { tools } = catalogues.stateless;
+      if (disagrees(turn, envelope, version, tools)) turn.trouble = "header-mismatch";
       else turn.opens = openCall(turn, envelope, version === null ? "stateful" : "stateless");
     }
   }
@@ -200,7 +201,7 @@ export function createSession(options: SessionOptions): Session {
     const { bytes, direction } = turn.message;
     if (method.form === "request") turn.trouble = "request-without-id";
     else if (!maySend(method.sender, direction)) turn.trouble = "wrong-direction";
-    else if (disagrees(turn, envelope, null)) turn.trouble = "header-mismatch";
+    else if (disagrees(turn, envelope, null, [])) turn.trouble = "header-mismatch";
     else if (method.name === "notifications/cancelled") {
       const given = params === null ? null : findMember(bytes, params, "requestId");
       const key = given === null ? undefined : readId(bytes, given.start, given.end)?.key;
@@ -255,14 +256,6 @@ export function createSession(options: SessionOptions): Session {
     const call = key === undefined ? undefined : calls[opposite(message.direction)].find(key);
     return call === undefined || call.parked ? undefined : call;
   }
-}
-
-function disagrees(
-  { message, exchange }: TurnDraft,
-  envelope: RequestEnvelope | NotificationEnvelope,
-  version: Span | null,
-): boolean {
-  return exchange.mirrored !== null && !agrees(message, envelope, exchange.mirrored, version);
 }
 
 // One for all sessions: the names of tools are not many.
