@@ -37,9 +37,13 @@ export interface GuestBookOptions {
   readonly maxSessions: number;
 }
 
+/** How many sessions that are over are remembered. */
+const MAX_ENDED = 1000;
+
 /** Opens a book. When it is full, whoever has not been seen for longest is forgotten; they can come back. */
 export function createGuestBook({ seat, say, isGuarded, maxSessions }: GuestBookOptions): GuestBook {
   const byId = new Map<string, Guest>(); // least recently seen first
+  const ended = new Set<string>(); // the last ones, oldest first: what we answer ourselves must not make them seem alive
 
   function admit(visit: Visit): Guest {
     const sayTo: Say = (direction, payload) => say(guest, direction, payload);
@@ -60,6 +64,13 @@ export function createGuestBook({ seat, say, isGuarded, maxSessions }: GuestBook
     for (const oldest of byId.keys()) return void byId.delete(oldest);
   }
 
+  function end(id: string): void {
+    byId.delete(id);
+    ended.add(id);
+    if (ended.size <= MAX_ENDED) return;
+    for (const oldest of ended) return void ended.delete(oldest);
+  }
+
   return {
     get size() {
       return byId.size;
@@ -69,7 +80,7 @@ export function createGuestBook({ seat, say, isGuarded, maxSessions }: GuestBook
       const { sessionId, onward } = visit.head;
       if (sessionId === null) return admit(visit);
       const known = byId.get(sessionId);
-      if (known === undefined) return isGuarded ? null : admit(visit);
+      if (known === undefined) return isGuarded || ended.has(sessionId) ? null : admit(visit);
       if (isGuarded && known.principal !== (visit.principal?.id ?? null)) return null;
       known.headers = onward;
       byId.delete(sessionId);
@@ -87,8 +98,9 @@ export function createGuestBook({ seat, say, isGuarded, maxSessions }: GuestBook
         }
         return;
       }
-      // Ended by the client, or forgotten by the server.
-      if (head.status === 404 || (visit.method === "DELETE" && isGood)) byId.delete(sessionId);
+      if (visit.method === "DELETE" && isGood) end(sessionId);
+      // Perhaps forgotten by the server, perhaps only a method it does not know: the next good answer tells.
+      else if (head.status === 404) byId.delete(sessionId);
       else if (guest.id === null && isGood && !byId.has(sessionId)) register(sessionId, guest);
     },
   };
