@@ -100,7 +100,7 @@ export function createGuestBook({ seat, say, isGuarded, maxSessions }: GuestBook
       }
       if (visit.method === "DELETE" && isGood) end(sessionId);
       // Perhaps forgotten by the server, perhaps only a method it does not know: the next good answer tells.
-      else if (head.status === 404) byId.delete(sessionId);
+      else if (head.status === 404 && visit.method === "POST") byId.delete(sessionId);
       else if (guest.id === null && isGood && !byId.has(sessionId)) register(sessionId, guest);
     },
   };
