@@ -15,9 +15,15 @@ export function sharesStderr(): boolean {
   }
 }
 
+let isGuarded = false;
+
 /** Carries a child's stderr to ours, as it is. Resolves when all of it has left, or nobody reads it. */
 export function carryStderr(source: Readable): Promise<void> {
-  process.stderr.setMaxListeners(0); // as many as there are children
+  if (!isGuarded) {
+    isGuarded = true;
+    process.stderr.setMaxListeners(0); // as many as there are children
+    process.stderr.on("error", () => {}); // that nobody reads what we say is no reason to end
+  }
   source.pipe(process.stderr, { end: false });
   return new Promise((resolve) => {
     const leave = (): void => {

@@ -194,8 +194,8 @@ describe.concurrent("the client closes", () => {
     fairlead.say(ping(1));
     fairlead.stdin.end();
     let bytes = 0;
-    for (let sip = 0; sip < 6; sip++) {
-      await delay(4000);
+    for (let sip = 0; sip < 12; sip++) {
+      await delay(2000);
       bytes += (fairlead.stdout.read() as Buffer | null)?.length ?? 0;
       expect(fairlead.isOver).toBe(false);
     }

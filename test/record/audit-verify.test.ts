@@ -247,7 +247,7 @@ describe("what a writer finds at the end of the file", () => {
       "an event of a chain that there is not",
       (line) =>
         forge(line)
-          .replaceAll(/"log":"./g, '"log":"_')
+          .replaceAll(/"log":"(.)/g, (_, first) => `"log":"${first === "_" ? "-" : "_"}`)
           .slice(0, -20),
     ],
     ["an event that would not be next", (line) => line.slice(0, -20)],
