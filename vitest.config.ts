@@ -1,5 +1,27 @@
 import { defineConfig } from "vitest/config";
 
+/** Through the built command, with real processes, and not in a hurry: two files at a time. */
+const PATIENT = [
+  "cases",
+  "command",
+  "docs",
+  "http-cases",
+  "http-door",
+  "http-faults",
+  "http-trust",
+  "package",
+  "pairs-clients",
+  "pairs-filter",
+  "pairs-login",
+  "pairs-modern",
+  "peers-filter",
+  "peers-modern",
+  "peers-servers",
+  "peers-spelling",
+].map((name) => `test/e2e/${name}.test.ts`);
+
+const SLOW = { testTimeout: 60_000, hookTimeout: 60_000 };
+
 export default defineConfig({
   test: {
     reporters: ["default"],
@@ -11,17 +33,21 @@ export default defineConfig({
           exclude: ["test/e2e/**", "test/peers/**", "test/conformance/**"],
           // The machine is small, and others may be at work on it.
           testTimeout: 30_000,
+          sequence: { groupOrder: 0 },
         },
       },
       {
+        test: { name: "e2e-patient", include: PATIENT, ...SLOW, maxWorkers: 2, sequence: { groupOrder: 1 } },
+      },
+      {
         test: {
-          // Through the built command, with real processes.
+          // The same, but these measure time: one file after the other.
           name: "e2e",
           include: ["test/e2e/**/*.test.ts"],
-          testTimeout: 60_000,
-          hookTimeout: 60_000,
-          // The machine is small and some of these measure time: one file after the other.
+          exclude: PATIENT,
+          ...SLOW,
           fileParallelism: false,
+          sequence: { groupOrder: 2 },
         },
       },
     ],
