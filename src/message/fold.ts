@@ -32,9 +32,17 @@ const MAX_ALIKE = 32;
 const PLAIN = /^[!-~]*$/;
 
 function foldSeen(text: string): string {
-  // Once more, because what stood apart may now compose; and a sigma is a sigma, at the end of a word too.
-  return text.normalize("NFKC").toLowerCase().replaceAll("ς", "σ");
+  // Until nothing changes: what stood apart may now compose, and a small letter may compose where the
+  // capital did not. A sigma is a sigma, at the end of a word too.
+  for (let round = 0; round < MAX_ROUNDS; round++) {
+    const folded = text.normalize("NFKC").toLowerCase().replaceAll("ς", "σ");
+    if (folded === text) break;
+    text = folded;
+  }
+  return text;
 }
+
+const MAX_ROUNDS = 4;
 
 // Compiled on first use: names that need it are rare, and the character sets are large.
 let unseenCharacters: RegExp | undefined;

@@ -47,10 +47,13 @@ export function readLine(line: Buffer): Reading {
 /** What a peer that ignores case, width and what does not show takes a name for. */
 export function foldNaively(name: string): string {
   if (/^[a-z0-9_/]*$/.test(name)) return name;
-  return Array.from(name.normalize("NFKC"))
+  const folded = Array.from(name.normalize("NFKC"))
     .filter((character) => !/[\p{Cc}\p{Cf}\p{Z}\p{Default_Ignorable_Code_Point}]/u.test(character))
+    .map((character) => (character === "ς" ? "σ" : character))
     .join("")
-    .toLowerCase();
+    .toLowerCase()
+    .replaceAll("ς", "σ");
+  return folded === name ? folded : foldNaively(folded);
 }
 
 /** The value of the member with this key. */
