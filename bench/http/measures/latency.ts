@@ -12,8 +12,8 @@ export const latency: Measure<HttpStage> = {
   async round(stage, note) {
     await stage.withAll("http", 1, async (served) => {
       for (let part = 0; part < WARM_PARTS; part++) {
-        await stage.inTurn(served, async ([variant, { sessions }]) => {
-          await callInTurn(sessions, fewer(variant, WARM_CALLS / WARM_PARTS));
+        await stage.inTurn(served.values(), async ({ sessions }) => {
+          await callInTurn(sessions, WARM_CALLS / WARM_PARTS);
         });
       }
       const times = new Map([...served.keys()].map((variant) => [variant, [] as number[]]));
