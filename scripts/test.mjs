@@ -20,13 +20,13 @@ if (rest.length === 0) {
   check("unused code", "knip", []);
   check("package", "publint", ["--strict"]);
 }
+// The suites of the protocol, direct and through the command: whoever is in the middle must not change a verdict.
+const conforms = !quick && rest.length === 0 ? runConformance() : 0;
 const projects = quick ? ["--project", "unit"] : [];
 const { status } = spawnSync(process.execPath, [tool("vitest"), "run", ...projects, ...rest], {
   cwd: root,
   stdio: "inherit",
 });
-// The suites of the protocol, direct and through the command: whoever is in the middle must not change a verdict.
-const conforms = status === 0 && !quick && rest.length === 0 ? runConformance() : 0;
 say(`${status === 0 && conforms === 0 ? "Passed" : "Failed"} after ${Math.round((Date.now() - started) / 1000)} s.`);
 process.exit(status === 0 ? conforms : (status ?? 1));
 
