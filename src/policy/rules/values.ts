@@ -1,0 +1,79 @@
+import type { Span } from "../../message/envelope.ts";
+import { eachElement, eachMember } from "../../message/members.ts";
+import { kindAt, numberAt, textAt } from "./fields.ts";
+import { compareDecimals, type Decimal, decimalOf, readDecimal } from "./numbers.ts";
+import type { Json } from "./rule.ts";
+
+/** Whether the value at a place in validated bytes is a certain one. */
+export type ValueTest = (bytes: Buffer, span: Span) => boolean;
+
+/**
+ * Makes a test for equality with a JSON value: numbers by value and exact, strings by their text,
+ * objects whatever the order of their members.
+ */
+export function equalTo(value: Json): ValueTest {
+  if (value === null) return (bytes, span) => kindAt(bytes, span) === "null";
+  if (typeof value === "string") return (bytes, span) => isString(bytes, span, value);
+  if (typeof value === "boolean") {
+    const first = (value ? "t" : "f").charCodeAt(0);
+    return (bytes, span) => bytes[span.start] === first;
+  }
+  if (typeof value === "number" || typeof value === "bigint") {
+    const decimal = decimalOf(value);
+    return (bytes, span) => isNumber(bytes, span, decimal);
+  }
+  return Array.isArray(value) ? equalToArray(value) : equalToObject(value as { readonly [key: string]: Json });
+}
+
+/** Makes a test for equality with any of these. Texts are looked up, all else is compared one by one. */
+export function equalToAny(values: readonly Json[]): ValueTest {
+  const texts = new Set(values.filter((value) => typeof value === "string"));
+  const tests = values.filter((value) => typeof value !== "string").map(equalTo);
+  return (bytes, span) => {
+    const text = texts.size === 0 ? null : textAt(bytes, span);
+    if (text !== null) return texts.has(text);
+    return tests.some((test) => test(bytes, span));
+  };
+}
+
+function isString(bytes: Buffer, span: Span, text: string): boolean {
+  // Every character of ours takes one to six bytes: most strings are told apart by their length.
+  const length = span.end - span.start - 2;
+  return length >= text.length && length <= 6 * text.length && textAt(bytes, span) === text;
+}
+
+function isNumber(bytes: Buffer, span: Span, decimal: Decimal): boolean {
+  const text = numberAt(bytes, span);
+  return text !== null && compareDecimals(readDecimal(text), decimal) === 0;
+}
+
+function equalToArray(values: readonly Json[]): ValueTest {
+  const tests = values.map(equalTo);
+  return (bytes, span) => {
+    if (kindAt(bytes, span) !== "array") return false;
+    let nth = 0;
+    let isEqual = true;
+    eachElement(bytes, span, (start, end) => {
+      isEqual = nth < tests.length && tests[nth](bytes, { start, end });
+      nth++;
+      return isEqual;
+    });
+    return isEqual && nth === tests.length;
+  };
+}
+
+function equalToObject(value: { readonly [key: string]: Json }): ValueTest {
+  const tests = new Map(Object.entries(value).map(([key, member]) => [key, equalTo(member)]));
+  return (bytes, span) => {
+    if (kindAt(bytes, span) !== "object") return false;
+    // No key stands twice: as many members, each of them known and equal, are all of them.
+    let count = 0;
+    let isEqual = true;
+    eachMember(bytes, span, (key, member) => {
+      if (!isEqual) return;
+      count++;
+      isEqual = tests.get(key)?.(bytes, member) ?? false;
+    });
+    return isEqual && count === tests.size;
+  };
+}
