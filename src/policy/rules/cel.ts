@@ -1,0 +1,153 @@
+import type { Environment } from "@marcbachmann/cel-js";
+import { type CelValue, type Measured, readCelValue, toCelValue } from "./cel-values.ts";
+import { inspect } from "./cel-inspect.ts";
+import { type CompilePattern, isPattern, loadPatterns } from "./patterns.ts";
+import type { RulePattern } from "./rule.ts";
+import { runLimited } from "./time-limit.ts";
+import { Unjudgeable } from "./unjudgeable.ts";
+import { type Look, partOf, type Section } from "./view.ts";
+
+/** An expression, ready to be asked. */
+export interface CelTest {
+  /** The variables it mentions. */
+  readonly uses: ReadonlySet<string>;
+  /** Whether it holds. Throws where it does not say yes or no. */
+  test(look: Look): boolean;
+  saw(look: Look): string;
+}
+
+/** What is wrong with an expression, for the one who wrote it. */
+export interface CelProblem {
+  readonly problem: string;
+  /** Where in the expression. */
+  readonly at: number | null;
+}
+
+/** Turns an expression into one that can be asked, or says what is wrong with it. */
+export type CompileCel = (expression: string) => CelTest | CelProblem;
+
+/** A section of a message with more bytes is not made into values for an expression. */
+export const MAX_CEL_BYTES = 262_144;
+
+/** How large an expression may be: its nodes, and how deep they are nested. */
+export const MAX_CEL_NODES = 1000;
+export const MAX_CEL_DEPTH = 64;
+
+/** How long an expression may take on a message that is large enough to make it slow. */
+export const CEL_LIMIT_MS = 50;
+
+/** Expressions that go through lists are watched from here on: steps, each as long as the message at worst. */
+const MAX_UNWATCHED = 4 * 2 ** 20;
+
+/** The variables an expression may mention. */
+const VARIABLES = ["method", "params", "result", "error", "session", "client"] as const;
+
+/** Loads the engine for expressions, and that for patterns where one of the expressions has some. */
+export async function loadCel(expressions: readonly string[]): Promise<CompileCel> {
+  const { Environment } = await import("@marcbachmann/cel-js");
+  const patterns = expressions.some((text) => text.includes("matches")) ? await loadPatterns() : null;
+  const compiled = new Map<string, RulePattern>();
+  const environment = new Environment({
+    homogeneousAggregateLiterals: false,
+    enableOptionalTypes: true,
+    limits: { maxAstNodes: MAX_CEL_NODES, maxDepth: MAX_CEL_DEPTH },
+  });
+  for (const name of VARIABLES) environment.registerVariable(name, "dyn");
+  // The engine's own `matches` would run on expressions that can take for ever.
+  environment.registerFunction(`string.${LINEAR}(string): bool`, (text: string, source: string) => {
+    const pattern = compiled.get(source);
+    if (pattern === undefined) throw new Unjudgeable("a pattern that is not written out");
+    return pattern.test(text);
+  });
+  return (expression) => compile(environment, expression, patterns, compiled);
+}
+
+/** The name under which `matches` is called. */
+const LINEAR = "matchesInLinearTime";
+
+function compile(
+  environment: Environment,
+  expression: string,
+  patterns: CompilePattern | null,
+  compiled: Map<string, RulePattern>,
+): CelTest | CelProblem {
+  let run: ReturnType<Environment["parse"]>;
+  try {
+    run = environment.parse(expression);
+  } catch (error) {
+    return describe(error);
+  }
+  const found = inspect(run.ast, LINEAR);
+  for (const { pattern: source, at } of found.matches) {
+    if (source === null) return { problem: "`matches` needs a pattern that is written out", at };
+    const made = patterns?.(source) ?? { problem: "cannot be compiled" };
+    if (!isPattern(made)) return { problem: `the pattern "${source}" ${made.problem}`, at };
+    compiled.set(source, made);
+  }
+  const { valid, type, error } = run.check();
+  if (!valid) return describe(error);
+  if (type !== "bool" && type !== "dyn") return { problem: `says neither yes nor no, but a ${type}`, at: null };
+  const uses = new Set(VARIABLES.filter((name) => found.names.has(name)));
+  return {
+    uses,
+    test(look) {
+      const { variables, isHeavy } = gather(look, uses, found);
+      let answer: unknown;
+      if (!isHeavy) answer = run(variables);
+      else if (!runLimited(() => void (answer = run(variables)), CEL_LIMIT_MS))
+        throw new Unjudgeable(`the expression took more than ${CEL_LIMIT_MS} ms`);
+      if (typeof answer !== "boolean") throw new Unjudgeable("the expression says neither yes nor no");
+      return answer;
+    },
+    saw: () => [...uses].join(", "),
+  };
+}
+
+/** The variables of an expression, each made once for all expressions, and whether it may take long with them. */
+function gather(look: Look, uses: ReadonlySet<string>, found: ReturnType<typeof inspect>) {
+  const variables: Record<string, CelValue> = {};
+  let bytes = 0;
+  let widest = 0;
+  for (const name of uses) {
+    const measured = variable(look, name);
+    variables[name] = measured.value;
+    bytes += measured.bytes;
+    widest = Math.max(widest, measured.widest);
+  }
+  const steps = (found.splits ? bytes : widest) ** found.loops;
+  return { variables, isHeavy: found.loops > 0 && steps * Math.max(bytes, 1) > MAX_UNWATCHED };
+}
+
+function variable(look: Look, name: string): Measured & { readonly bytes: number } {
+  const key = `cel:${name}`;
+  const known = look.kept.get(key);
+  if (known !== undefined) return known as Measured & { readonly bytes: number };
+  const made = makeVariable(look, name);
+  look.kept.set(key, made);
+  return made;
+}
+
+function makeVariable(look: Look, name: string): Measured & { readonly bytes: number } {
+  const { view } = look;
+  if (name === "method") return small(view.method);
+  if (name === "client") return small(toCelValue({ name: view.client, identity: view.identity }));
+  if (name === "session") {
+    const { id, state } = view.session;
+    const facts = { id, age_ms: Math.floor(view.session.ageMs()), calls: view.session.calls(null) };
+    return small(toCelValue({ ...facts, state: Object.fromEntries(state) }));
+  }
+  const part = partOf(view, name as Section);
+  if (part === null) return small(null);
+  const bytes = part.end - part.start;
+  if (bytes > MAX_CEL_BYTES) throw new Unjudgeable(`${name} of more than ${MAX_CEL_BYTES} bytes`);
+  return { ...readCelValue(part), bytes };
+}
+
+function small(value: CelValue): Measured & { readonly bytes: number } {
+  return { value, widest: 0, bytes: 0 };
+}
+
+function describe(error: unknown): CelProblem {
+  const { message, summary, node } = error as { message: string; summary?: string; node?: { pos?: number } };
+  return { problem: summary ?? message.split("\n")[0], at: node?.pos ?? null };
+}

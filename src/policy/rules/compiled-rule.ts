@@ -1,0 +1,97 @@
+import type { Direction } from "../../message/message.ts";
+import { describeMethod } from "../../message/methods.ts";
+import type { CelTest } from "./cel.ts";
+import { type Answer, type Clause, compileConditions, explain, type Trace } from "./conditions.ts";
+import { createFieldTable } from "./fields.ts";
+import type { CompileContext } from "./leaves.ts";
+import type { Condition, Rule } from "./rule.ts";
+import type { Look } from "./view.ts";
+
+/** When a rule is judged: when something is said, or when it is answered. */
+export type Moment = "said" | "answered";
+
+/** A rule, ready to be asked. */
+export interface CompiledRule {
+  readonly rule: Rule;
+  /** Its place in the file: of two with the same priority the first one goes first. */
+  readonly order: number;
+  readonly moment: Moment;
+  /** Whether it looks into the params: those of a request are kept for it until the answer comes. */
+  readonly looksIntoParams: boolean;
+  /** Never throws. What is unsure could not be judged. */
+  ask(look: Look): Answer;
+  explain(look: Look): Trace;
+}
+
+/** Gets rules ready. `cel` is needed where there are expressions in them, compiled without a problem before. */
+export function compileRules(rules: readonly Rule[], cel: ((expression: string) => CelTest) | null): CompiledRule[] {
+  const context: CompileContext = { fields: createFieldTable(), cel };
+  return rules.map((rule, order) => {
+    const clause: Clause = compileConditions(rule.conditions, context);
+    return {
+      rule,
+      order,
+      moment: momentOf(rule, cel),
+      looksIntoParams: anyLeaf(rule.conditions, (condition) => looksInto(condition, "params", cel)),
+      ask: (look) => clause.ask(look),
+      explain: (look) => explain(clause, look),
+    };
+  });
+}
+
+/**
+ * A rule that looks at a result or an error is judged when the answer comes. So is one that hides
+ * elements of a list, and one whose direction is that of the answers to its methods only.
+ */
+export function momentOf(rule: Rule, cel: ((expression: string) => CelTest) | null): Moment {
+  const isAbout = (section: "result" | "error") =>
+    anyLeaf(rule.conditions, (condition) => looksInto(condition, section, cel));
+  if (isAbout("result") || isAbout("error")) return "answered";
+  if (rule.actions.some(({ does }) => does === "hide")) return "answered";
+  const direction = rule.direction ?? wantedDirection(rule.conditions);
+  return direction !== null && isOnlyAnswered(rule.conditions, direction) ? "answered" : "said";
+}
+
+/** All expressions in some rules. */
+export function expressionsIn(rules: readonly Rule[]): string[] {
+  const expressions: string[] = [];
+  for (const { conditions } of rules)
+    anyLeaf(conditions, (condition) => {
+      if (condition.is === "cel") expressions.push(condition.expression);
+      return false;
+    });
+  return expressions;
+}
+
+function anyLeaf(conditions: readonly Condition[], isWanted: (condition: Condition) => boolean): boolean {
+  return conditions.some((condition) => {
+    if (condition.is === "all" || condition.is === "any") return anyLeaf(condition.conditions, isWanted);
+    return condition.is === "not" ? anyLeaf([condition.condition], isWanted) : isWanted(condition);
+  });
+}
+
+function looksInto(
+  condition: Condition,
+  section: "params" | "result" | "error",
+  cel: ((expression: string) => CelTest) | null,
+): boolean {
+  if (condition.is === "cel") return cel?.(condition.expression).uses.has(section) ?? false;
+  return condition.is.startsWith(PREFIX[section]);
+}
+
+const PREFIX = { params: "param_", result: "result_", error: "error_" } as const;
+
+function wantedDirection(conditions: readonly Condition[]): Direction | null {
+  const found = conditions.find((condition) => condition.is === "direction");
+  return found?.is === "direction" ? found.direction : null;
+}
+
+/** Whether the methods a rule names are only ever sent the other way: then it must mean their answers. */
+function isOnlyAnswered(conditions: readonly Condition[], direction: Direction): boolean {
+  const names = conditions.flatMap((condition) => {
+    if (condition.is === "method_equals") return [condition.text];
+    return condition.is === "method_in" ? [...condition.texts] : [];
+  });
+  const other = direction === "up" ? "server" : "client";
+  return names.length > 0 && names.every((name) => describeMethod(name)?.sender === other);
+}

@@ -1,0 +1,20 @@
+import { runInThisContext } from "node:vm";
+
+/** Runs work that may take for ever, and stops it. False when it was stopped. */
+export function runLimited(work: () => void, limitMs: number): boolean {
+  const host = globalThis as { [SLOT]?: () => void };
+  host[SLOT] = work;
+  try {
+    // Of all that Node offers, only vm's time limit interrupts work in the same thread.
+    runInThisContext(`globalThis[Symbol.for("${NAME}")]()`, { timeout: limitMs });
+    return true;
+  } catch (error) {
+    if ((error as { code?: unknown }).code === "ERR_SCRIPT_EXECUTION_TIMEOUT") return false;
+    throw error;
+  } finally {
+    delete host[SLOT];
+  }
+}
+
+const NAME = "fairlead.limited";
+const SLOT = Symbol.for(NAME);

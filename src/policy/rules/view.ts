@@ -1,0 +1,83 @@
+import type { Direction } from "../../message/message.ts";
+import { createFieldMemo, type FieldMemo, type Part } from "./fields.ts";
+import type { Json } from "./rule.ts";
+import { Unjudgeable } from "./unjudgeable.ts";
+
+/** What rules see of a message, or of a message inside another one. */
+export interface RuleView {
+  readonly kind: "request" | "notification" | "result" | "error";
+  readonly direction: Direction;
+  /** Its method, or that of the request it answers. Null where nobody can tell. */
+  readonly method: string | null;
+  /** Its params, or those of the request it answers. Null where there are none, undefined where they were not kept. */
+  readonly params: Part | null | undefined;
+  readonly result: Part | null;
+  readonly error: Part | null;
+  /** The tool it is about. Null where it is about none, undefined where nobody can tell any more. */
+  readonly tool: string | null | undefined;
+  /** What the client calls itself. */
+  readonly client: string | null;
+  /** Who the client is: an authenticated subject, or what stands for one. */
+  readonly identity: string | null;
+  readonly session: SessionFacts;
+}
+
+/** What rules see of a session. */
+export interface SessionFacts {
+  readonly id: string;
+  ageMs(): number;
+  /** How many calls went before this one: of a tool, or of all. */
+  calls(tool: string | null): number;
+  /** What rules have noted in it. */
+  readonly state: ReadonlyMap<string, Json>;
+}
+
+/** One judgement of one message: what has been looked up, spent and found wanting. Rules share it. */
+export interface Look {
+  readonly view: RuleView;
+  /** What rules keep here so that others need not find it again: by names of their own. */
+  readonly kept: Map<string, unknown>;
+  readonly memos: { params: FieldMemo | null; result: FieldMemo | null; error: FieldMemo | null };
+  /** Characters times instructions that patterns have taken. */
+  work: number;
+  /** Why the first condition that could not be judged could not be. */
+  doubt: string | null;
+}
+
+/** The parts of a message that fields lead into. */
+export type Section = "params" | "result" | "error";
+
+/** How much work the patterns of all rules may have with one message. */
+export const MAX_WORK_PER_MESSAGE = 64 * 2 ** 20;
+
+/** Begins to look at a message. Nothing is read before somebody asks. */
+export function beginLook(view: RuleView): Look {
+  return { view, kept: new Map(), memos: { params: null, result: null, error: null }, work: 0, doubt: null };
+}
+
+/** What has been looked up in a section; null where the message has none. */
+export function memoOf(look: Look, section: Section): FieldMemo | null {
+  const known = look.memos[section];
+  if (known !== null) return known;
+  const part = partOf(look.view, section);
+  return part === null ? null : (look.memos[section] = createFieldMemo(part));
+}
+
+/** A section of a message. Throws where it is known to have been there and is not at hand. */
+export function partOf(view: RuleView, section: Section): Part | null {
+  const part = view[section];
+  if (part === undefined) throw new Unjudgeable("the request it answers was not kept");
+  return part;
+}
+
+/** The tool a message is about. Throws where there is one and nobody knows which. */
+export function toolOf({ tool }: RuleView): string | null {
+  if (tool === undefined) throw new Unjudgeable("the tool it is about is not known");
+  return tool;
+}
+
+/** Takes work from what the message has left. */
+export function spend(look: Look, work: number): void {
+  look.work += work;
+  if (look.work > MAX_WORK_PER_MESSAGE) throw new Unjudgeable("patterns have no more time for this message");
+}

@@ -1,0 +1,67 @@
+import { compileRules, type CompiledRule } from "../../../src/policy/rules/compiled-rule.ts";
+import type { Part } from "../../../src/policy/rules/fields.ts";
+import type { Condition, Field, Rule, RulePattern } from "../../../src/policy/rules/rule.ts";
+import { beginLook, type Look, type RuleView, type SessionFacts } from "../../../src/policy/rules/view.ts";
+
+/** A way into a message, given by its steps. */
+export function field(...steps: (string | number)[]): Field {
+  return { text: steps.join("."), steps };
+}
+
+/** A pattern for tests. They choose their own, and none of them hangs. */
+export function pattern(source: string): RulePattern {
+  return { source, test: (text) => new RegExp(source).test(text) };
+}
+
+/** A value as part of a message, with other text around it. */
+export function part(value: unknown): Part {
+  const text = typeof value === "string" ? value : JSON.stringify(value);
+  const before = '{"x":"{[\\"",  ';
+  const bytes = Buffer.from(`${before}${text}  ,"y":1}`);
+  return { bytes, start: Buffer.byteLength(before), end: Buffer.byteLength(before) + Buffer.byteLength(text) };
+}
+
+const SESSION: SessionFacts = { id: "s1", ageMs: () => 5000, calls: () => 3, state: new Map() };
+
+/** A call of a tool, unless said otherwise. */
+export function view(changes: Partial<RuleView> = {}): RuleView {
+  return {
+    kind: "request",
+    direction: "up",
+    method: "tools/call",
+    params: part({ name: "read_file", arguments: { path: "/data/a" } }),
+    result: null,
+    error: null,
+    tool: "read_file",
+    client: "Tester",
+    identity: null,
+    session: SESSION,
+    ...changes,
+  };
+}
+
+/** The look at a message. */
+export function lookAt(changes: Partial<RuleView> = {}): Look {
+  return beginLook(view(changes));
+}
+
+/** A rule that does nothing, unless said otherwise. */
+export function rule(conditions: readonly Condition[], changes: Partial<Rule> = {}): Rule {
+  return {
+    id: "r",
+    name: "r",
+    mode: "on",
+    priority: 0,
+    direction: null,
+    conditions,
+    actions: [{ does: "allow" }],
+    metadata: {},
+    place: { line: 1, column: 1 },
+    ...changes,
+  };
+}
+
+/** One rule, ready to be asked. */
+export function compiled(...conditions: Condition[]): CompiledRule {
+  return compileRules([rule(conditions)], null)[0];
+}
