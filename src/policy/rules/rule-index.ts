@@ -1,0 +1,164 @@
+import type { Direction } from "../../message/message.ts";
+import type { CompiledRule, Moment } from "./compiled-rule.ts";
+import { type Answer, opposite } from "./conditions.ts";
+import type { Condition } from "./rule.ts";
+
+/** What can be told of a message before anybody looks into it. */
+export interface Gist {
+  readonly moment: Moment;
+  readonly direction: Direction;
+  readonly method: string | null;
+  /** Undefined where nobody can tell: then rules for any tool may match. */
+  readonly tool: string | null | undefined;
+}
+
+/** The rules of a policy, found by what a message is about. */
+export interface RuleIndex {
+  /** The rules that may match, those with the highest priority first, then in the order of the file. */
+  find(gist: Gist): readonly CompiledRule[];
+  /** Whether some rule will look into the params of a request once its answer comes this way. */
+  keepsParams(answer: Omit<Gist, "moment">): boolean;
+}
+
+/** So many methods, and names of tools, have their rules remembered. For others they are picked anew. */
+const MAX_REMEMBERED = 1024;
+
+/** Rules are told apart by the tool only where there are more than these. */
+const FEW = 8;
+
+/** Makes an index of the rules that are not off. */
+export function createRuleIndex(rules: readonly CompiledRule[]): RuleIndex {
+  const active = rules
+    .filter(({ rule }) => rule.mode !== "off")
+    .sort((one, other) => other.rule.priority - one.rule.priority || one.order - other.order);
+  const shelves = new Map<string, Shelf>();
+  let remembered = 0;
+
+  function shelfOf({ moment, direction, method }: Gist): Shelf {
+    // The first characters are ours: no method can be taken for another moment or direction.
+    const key = `${moment} ${direction} ${method ?? ""}`;
+    const known = shelves.get(key);
+    if (known !== undefined) return known;
+    const anyTool: Gist = { moment, direction, method, tool: undefined };
+    const shelf: Shelf = { rules: active.filter((rule) => mayMatch(rule, anyTool)), byTool: new Map() };
+    if (remembered < MAX_REMEMBERED) {
+      remembered++;
+      shelves.set(key, shelf);
+    }
+    return shelf;
+  }
+
+  function find(gist: Gist): readonly CompiledRule[] {
+    const { rules: some, byTool } = shelfOf(gist);
+    if (typeof gist.tool !== "string" || some.length <= FEW) return some;
+    const known = byTool.get(gist.tool);
+    if (known !== undefined) return known;
+    const picked = some.filter((rule) => mayMatch(rule, gist));
+    if (remembered < MAX_REMEMBERED) {
+      remembered++;
+      byTool.set(gist.tool, picked);
+    }
+    return picked;
+  }
+
+  return {
+    find,
+    keepsParams: (answer) => find({ ...answer, moment: "answered" }).some(({ looksIntoParams }) => looksIntoParams),
+  };
+}
+
+/** The rules for one method. */
+interface Shelf {
+  readonly rules: readonly CompiledRule[];
+  readonly byTool: Map<string, readonly CompiledRule[]>;
+}
+
+function mayMatch({ rule, moment }: CompiledRule, gist: Gist): boolean {
+  if (moment !== gist.moment) return false;
+  if (rule.direction !== null && rule.direction !== gist.direction) return false;
+  return guessAll(rule.conditions, gist) !== "no";
+}
+
+/** What a condition will say, as far as method, direction and tool decide it. */
+function guess(condition: Condition, gist: Gist): Answer {
+  const { method, tool } = gist;
+  switch (condition.is) {
+    case "method_equals":
+      return when(method === condition.text);
+    case "method_starts_with":
+      return when(method?.startsWith(condition.text) ?? false);
+    case "method_ends_with":
+      return when(method?.endsWith(condition.text) ?? false);
+    case "method_in":
+      return when(method !== null && condition.texts.has(method));
+    case "method_matches":
+      return method === null ? "no" : attempt(() => condition.pattern.test(method));
+    case "direction":
+      return when(condition.direction === gist.direction);
+    case "tool_matches":
+      if (tool === undefined) return "unsure";
+      return tool === null ? "no" : attempt(() => condition.pattern.test(tool));
+    case "param_equals":
+      return isToolName(condition.field.steps, gist) ? when(condition.value === tool) : "unsure";
+    case "param_in":
+      return isToolName(condition.field.steps, gist)
+        ? when(condition.values.some((value) => value === tool))
+        : "unsure";
+    case "all":
+      return guessAll(condition.conditions, gist);
+    case "any":
+      return opposite(guessAll(condition.conditions.map(negated), gist));
+    case "not":
+      return opposite(guess(condition.condition, gist));
+    case "param_exists":
+    case "param_is_null":
+    case "param_is_array":
+    case "param_matches":
+    case "param_greater_than":
+    case "param_less_than":
+    case "param_within":
+    case "result_exists":
+    case "result_equals":
+    case "result_matches":
+    case "error_code_equals":
+    case "error_message_contains":
+    case "session_id_equals":
+    case "session_age_greater_than":
+    case "calls_so_far":
+    case "client_matches":
+    case "identity_matches":
+    case "cel":
+      return "unsure";
+  }
+}
+
+function negated(condition: Condition): Condition {
+  return { is: "not", condition };
+}
+
+function guessAll(conditions: readonly Condition[], gist: Gist): Answer {
+  let all: Answer = "yes";
+  for (const condition of conditions) {
+    const answer = guess(condition, gist);
+    if (answer === "no") return "no";
+    if (answer === "unsure") all = "unsure";
+  }
+  return all;
+}
+
+/** Whether a field is the name of the tool that is called, which is known. */
+function isToolName(steps: readonly (string | number)[], { method, tool }: Gist): boolean {
+  return method === "tools/call" && typeof tool === "string" && steps.length === 1 && steps[0] === "name";
+}
+
+function when(holds: boolean): Answer {
+  return holds ? "yes" : "no";
+}
+
+function attempt(test: () => boolean): Answer {
+  try {
+    return when(test());
+  } catch {
+    return "unsure";
+  }
+}
