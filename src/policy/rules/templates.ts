@@ -1,0 +1,74 @@
+import { fold, foldName } from "../../message/fold.ts";
+import { showText } from "../../message/text.ts";
+import { canonicalize, hashParams, sha256 } from "./canonical.ts";
+import { findField, textAt } from "./fields.ts";
+import type { Template, TemplateVariable } from "./rule.ts";
+import { type Look, partOf, toolOf } from "./view.ts";
+
+/** Longer keys are replaced by their hash. */
+export const MAX_KEY_CHARACTERS = 512;
+
+/** So much of one value stands in a text for people. */
+const MAX_SHOWN = 200;
+
+/** Fills a template for people: nothing in it can forge a line or drive a terminal, and what is missing is empty. */
+export function fillText({ parts }: Template, look: Look): string {
+  return parts
+    .map((part) => (typeof part === "string" ? part : showText(valueOf(part, look) ?? "", MAX_SHOWN)))
+    .join("");
+}
+
+/**
+ * Fills a template for a key. Values are kept apart from each other and from the text around them,
+ * whatever is in them, and what is missing is not what is empty. With `alike` names that a careless
+ * server takes for the same are the same: nobody gets a fresh limit by writing a name in capitals.
+ */
+export function fillKey({ parts }: Template, look: Look, names: "exact" | "alike"): string {
+  const key = parts
+    .map((part) => {
+      if (typeof part === "string") return part;
+      const value = valueOf(part, look);
+      if (value === null) return "\0-";
+      const kept = names === "alike" && part.name === "tool" ? (foldName(value) ?? fold(value)) : value;
+      return `\0${kept.length}:${kept}`;
+    })
+    .join("");
+  return key.length > MAX_KEY_CHARACTERS ? `sha256:${sha256(key)}` : key;
+}
+
+/** What a variable stands for; null where there is no such thing. */
+function valueOf(variable: TemplateVariable, look: Look): string | null {
+  const { view } = look;
+  switch (variable.name) {
+    case "session_id":
+      return view.session.id;
+    case "method":
+      return view.method;
+    case "tool":
+      return toolOf(view);
+    case "client":
+      return view.client;
+    case "identity":
+      return view.identity;
+    case "direction":
+      return view.direction;
+    case "params_hash":
+      return hashOf(look);
+    case "param": {
+      const params = partOf(view, "params");
+      const span = params === null ? null : findField(params.bytes, params, variable.field);
+      if (params === null || span === null) return null;
+      return textAt(params.bytes, span) ?? canonicalize(params.bytes, span);
+    }
+  }
+}
+
+/** Computed once for all templates: a large message takes a while. */
+function hashOf(look: Look): string {
+  const known = look.kept.get("params_hash");
+  if (typeof known === "string") return known;
+  const params = partOf(look.view, "params");
+  const hash = hashParams(params?.bytes ?? Buffer.alloc(0), params);
+  look.kept.set("params_hash", hash);
+  return hash;
+}
