@@ -9,7 +9,7 @@ import { kindAt, textAt } from "./fields.ts";
  * another: 1 and 1.0 are not the same to every server, nor are 1e400 and null.
  */
 export function canonicalize(bytes: Buffer, span: Span, without: string | null = null): string {
-  switch (kindAt(bytes, span)) {
+  switch (kindAt(bytes, span.start)) {
     case "object": {
       const members: [string, Span][] = [];
       eachMember(bytes, span, (key, value) => {

@@ -23,7 +23,7 @@ export function readCelValue({ bytes, start }: Part): Measured {
 
   function read(): CelValue {
     const begins = at;
-    switch (kindAt(bytes, { start: at, end: at })) {
+    switch (kindAt(bytes, at)) {
       case "object":
         return readObject();
       case "array":

@@ -5,7 +5,7 @@ import { type CompilePattern, isPattern, loadPatterns } from "./patterns.ts";
 import type { RulePattern } from "./rule.ts";
 import { runLimited } from "./time-limit.ts";
 import { Unjudgeable } from "./unjudgeable.ts";
-import { type Look, partOf, type Section } from "./view.ts";
+import { keep, type Look, partOf, type Section } from "./view.ts";
 
 /** An expression, ready to be asked. */
 export interface CelTest {
@@ -30,8 +30,8 @@ export type CompileCel = (expression: string) => CelTest | CelProblem;
 export const MAX_CEL_BYTES = 262_144;
 
 /** How large an expression may be: its nodes, and how deep they are nested. */
-export const MAX_CEL_NODES = 1000;
-export const MAX_CEL_DEPTH = 64;
+const MAX_CEL_NODES = 1000;
+const MAX_CEL_DEPTH = 64;
 
 /** How long an expression may take on a message that is large enough to make it slow. */
 export const CEL_LIMIT_MS = 50;
@@ -119,12 +119,7 @@ function gather(look: Look, uses: ReadonlySet<string>, found: ReturnType<typeof 
 }
 
 function variable(look: Look, name: string): Measured & { readonly bytes: number } {
-  const key = `cel:${name}`;
-  const known = look.kept.get(key);
-  if (known !== undefined) return known as Measured & { readonly bytes: number };
-  const made = makeVariable(look, name);
-  look.kept.set(key, made);
-  return made;
+  return keep(look, `cel:${name}`, () => makeVariable(look, name));
 }
 
 function makeVariable(look: Look, name: string): Measured & { readonly bytes: number } {

@@ -1,7 +1,7 @@
 import type { Direction } from "../../message/message.ts";
 import { describeMethod } from "../../message/methods.ts";
 import type { CelTest } from "./cel.ts";
-import { type Answer, type Clause, compileConditions, explain, type Trace } from "./conditions.ts";
+import { type Answer, askAll, type Clause, compileCondition, explain, type Trace } from "./conditions.ts";
 import { createFieldTable } from "./fields.ts";
 import type { CompileContext } from "./leaves.ts";
 import type { Condition, Rule } from "./rule.ts";
@@ -18,32 +18,37 @@ export interface CompiledRule {
   readonly moment: Moment;
   /** Whether it looks into the params: those of a request are kept for it until the answer comes. */
   readonly looksIntoParams: boolean;
-  /** Never throws. What is unsure could not be judged. */
-  ask(look: Look): Answer;
-  explain(look: Look): Trace;
+  /** Its conditions: all of them must hold. */
+  readonly clauses: readonly Clause[];
 }
 
 /** Gets rules ready. `cel` is needed where there are expressions in them, compiled without a problem before. */
 export function compileRules(rules: readonly Rule[], cel: ((expression: string) => CelTest) | null): CompiledRule[] {
   const context: CompileContext = { fields: createFieldTable(), cel };
-  return rules.map((rule, order) => {
-    const clause: Clause = compileConditions(rule.conditions, context);
-    return {
-      rule,
-      order,
-      moment: momentOf(rule, cel),
-      looksIntoParams: anyLeaf(rule.conditions, (condition) => looksInto(condition, "params", cel)),
-      ask: (look) => clause.ask(look),
-      explain: (look) => explain(clause, look),
-    };
-  });
+  return rules.map((rule, order) => ({
+    rule,
+    order,
+    moment: momentOf(rule, cel),
+    looksIntoParams: anyLeaf(rule.conditions, (condition) => looksInto(condition, "params", cel)),
+    clauses: rule.conditions.map((condition) => compileCondition(condition, context)),
+  }));
+}
+
+/** Whether a rule matches. Never throws: what is unsure could not be judged. */
+export function askRule({ clauses }: CompiledRule, look: Look): Answer {
+  return askAll(clauses, look);
+}
+
+/** What each condition of a rule makes of a message, whether it is needed or not. */
+export function explainRule({ clauses }: CompiledRule, look: Look): Trace[] {
+  return clauses.map((clause) => explain(clause, look));
 }
 
 /**
  * A rule that looks at a result or an error is judged when the answer comes. So is one that hides
  * elements of a list, and one whose direction is that of the answers to its methods only.
  */
-export function momentOf(rule: Rule, cel: ((expression: string) => CelTest) | null): Moment {
+function momentOf(rule: Rule, cel: ((expression: string) => CelTest) | null): Moment {
   const isAbout = (section: "result" | "error") =>
     anyLeaf(rule.conditions, (condition) => looksInto(condition, section, cel));
   if (isAbout("result") || isAbout("error")) return "answered";

@@ -1,4 +1,4 @@
-import { type CompileContext, compileLeaf } from "./leaves.ts";
+import { type CompileContext, compileLeaf, type Leaf } from "./leaves.ts";
 import type { Condition } from "./rule.ts";
 import type { Look } from "./view.ts";
 
@@ -8,16 +8,73 @@ export type Answer = "yes" | "no" | "unsure";
 /** A condition, ready to be asked, with those that are in it. */
 export interface Clause {
   readonly condition: Condition;
+  readonly joined: "all" | "any" | "not" | "leaf";
   readonly parts: readonly Clause[];
-  /** Never throws. Asks no more of its parts than it needs. */
-  ask(look: Look): Answer;
-  /** What it looked at, for people; null where it looked at nothing itself. */
-  saw(look: Look): string | null;
+  /** What it asks itself, where it has no parts. */
+  readonly leaf: Leaf;
 }
 
-/** Conditions that must all hold. Without any the answer is yes. */
-export function compileConditions(conditions: readonly Condition[], context: CompileContext): Clause {
-  return compile({ is: "all", conditions }, context);
+/** Gets conditions ready. */
+export function compileCondition(condition: Condition, context: CompileContext): Clause {
+  if ("conditions" in condition) {
+    const parts = condition.conditions.map((part) => compileCondition(part, context));
+    return { condition, joined: condition.is, parts, leaf: NO_LEAF };
+  }
+  if ("condition" in condition) {
+    return { condition, joined: "not", parts: [compileCondition(condition.condition, context)], leaf: NO_LEAF };
+  }
+  return { condition, joined: "leaf", parts: [], leaf: compileLeaf(condition, context) };
+}
+
+const NO_LEAF: Leaf = { test: () => false, saw: () => "" };
+
+/** Whether a condition holds. Never throws, and asks no more than it needs. */
+function ask(clause: Clause, look: Look): Answer {
+  switch (clause.joined) {
+    case "all":
+      return askAll(clause.parts, look);
+    case "any":
+      return askAny(clause.parts, look);
+    case "not":
+      return opposite(ask(clause.parts[0], look));
+    case "leaf":
+      try {
+        return clause.leaf.test(look) ? "yes" : "no";
+      } catch (error) {
+        look.doubt ??= `${clause.condition.is}: ${error instanceof Error ? error.message : String(error)}`;
+        return "unsure";
+      }
+  }
+}
+
+// A clause that is unsure does not decide where another one does: one "no" is enough for all, one
+// "yes" for any, whatever the doubtful ones would have said.
+
+/** Whether all of these hold. */
+export function askAll(clauses: readonly Clause[], look: Look): Answer {
+  let answer: Answer = "yes";
+  for (let nth = 0; nth < clauses.length; nth++) {
+    const one = ask(clauses[nth], look);
+    if (one === "no") return "no";
+    if (one === "unsure") answer = "unsure";
+  }
+  return answer;
+}
+
+function askAny(clauses: readonly Clause[], look: Look): Answer {
+  let answer: Answer = "no";
+  for (let nth = 0; nth < clauses.length; nth++) {
+    const one = ask(clauses[nth], look);
+    if (one === "yes") return "yes";
+    if (one === "unsure") answer = "unsure";
+  }
+  return answer;
+}
+
+/** What the opposite of a condition answers. */
+export function opposite(answer: Answer): Answer {
+  if (answer === "unsure") return "unsure";
+  return answer === "yes" ? "no" : "yes";
 }
 
 /** One line of an explanation, for each clause whether it was needed or not. */
@@ -34,73 +91,17 @@ export interface Trace {
 /** Asks a clause and everything in it, and says what each saw. */
 export function explain(clause: Clause, look: Look): Trace {
   look.doubt = null;
-  const answer = clause.ask(look);
+  const answer = ask(clause, look);
   const { doubt } = look;
   const parts = clause.parts.map((part) => explain(part, look));
-  let saw: string | null;
-  try {
-    saw = clause.saw(look);
-  } catch {
-    saw = null; // what cannot be looked at has been said to be so
-  }
+  const saw = clause.joined === "leaf" ? sawOf(clause.leaf, look) : null;
   return { condition: clause.condition, answer, saw, doubt: answer === "unsure" ? doubt : null, parts };
 }
 
-function compile(condition: Condition, context: CompileContext): Clause {
-  if ("conditions" in condition) {
-    const parts = condition.conditions.map((part) => compile(part, context));
-    const ask = condition.is === "all" ? askAll(parts) : askAny(parts);
-    return { condition, parts, ask, saw: () => null };
+function sawOf(leaf: Leaf, look: Look): string | null {
+  try {
+    return leaf.saw(look);
+  } catch {
+    return null; // what cannot be looked at has been said to be so
   }
-  if ("condition" in condition) {
-    const part = compile(condition.condition, context);
-    return { condition, parts: [part], ask: (look) => opposite(part.ask(look)), saw: () => null };
-  }
-  const { test, saw } = compileLeaf(condition, context);
-  return {
-    condition,
-    parts: [],
-    ask(look) {
-      try {
-        return test(look) ? "yes" : "no";
-      } catch (error) {
-        look.doubt ??= `${condition.is}: ${error instanceof Error ? error.message : String(error)}`;
-        return "unsure";
-      }
-    },
-    saw,
-  };
-}
-
-// A clause that is unsure does not decide where another one does: one "no" is enough for all, one
-// "yes" for any, whatever the doubtful ones would have said.
-
-function askAll(parts: readonly Clause[]): Clause["ask"] {
-  return (look) => {
-    let answer: Answer = "yes";
-    for (const part of parts) {
-      const one = part.ask(look);
-      if (one === "no") return "no";
-      if (one === "unsure") answer = "unsure";
-    }
-    return answer;
-  };
-}
-
-function askAny(parts: readonly Clause[]): Clause["ask"] {
-  return (look) => {
-    let answer: Answer = "no";
-    for (const part of parts) {
-      const one = part.ask(look);
-      if (one === "yes") return "yes";
-      if (one === "unsure") answer = "unsure";
-    }
-    return answer;
-  };
-}
-
-/** What the opposite of a condition answers. */
-export function opposite(answer: Answer): Answer {
-  if (answer === "unsure") return "unsure";
-  return answer === "yes" ? "no" : "yes";
 }

@@ -2,6 +2,8 @@ import { BACKSLASH, CLOSE_OBJECT, COMMA, OPEN_ARRAY, OPEN_OBJECT, QUOTE } from "
 import type { Span } from "../../message/envelope.ts";
 import { eachElement } from "../../message/members.ts";
 import { readText } from "../../message/text.ts";
+import { type Decimal, readDecimal } from "./numbers.ts";
+import { readPlace, type Reading } from "./path-readings.ts";
 import type { Field } from "./rule.ts";
 import { skipSpace, skipString, skipValue } from "./skip.ts";
 
@@ -18,135 +20,189 @@ export type Kind = "object" | "array" | "string" | "number" | "boolean" | "null"
  * several rules look at is looked up once.
  */
 export interface FieldStep {
+  /** The step before it; null for the beginning, which is the whole. */
   readonly from: FieldStep | null;
   readonly step: string | number;
   /** The step as a key, in UTF-8. */
   readonly key: Buffer;
+  /** Its number among all steps of its table. That of the beginning is zero. */
+  readonly index: number;
+  /** The steps that follow it. */
+  readonly next: FieldStep[];
 }
 
 /** The ways that the rules of one policy know. */
 export interface FieldTable {
-  /** The last step of a way; null for the way that leads nowhere, which is the whole. */
-  intern(field: Field): FieldStep | null;
+  /** The last step of a way. */
+  intern(field: Field): FieldStep;
 }
 
 /** Makes a table without ways. */
 export function createFieldTable(): FieldTable {
-  const first: Branch = { next: new Map() };
+  const beginning: FieldStep = { from: null, step: "", key: Buffer.alloc(0), index: 0, next: [] };
+  let size = 1;
   return {
     intern({ steps }) {
-      let branch = first;
-      let last: FieldStep | null = null;
+      let last = beginning;
       for (const step of steps) {
-        let known = branch.next.get(step);
+        let known = last.next.find((one) => one.step === step);
         if (known === undefined) {
-          known = { next: new Map(), step: { from: last, step, key: Buffer.from(String(step)) } };
-          branch.next.set(step, known);
+          known = { from: last, step, key: Buffer.from(String(step)), index: size++, next: [] };
+          last.next.push(known);
         }
-        branch = known;
-        last = known.step;
+        last = known;
       }
       return last;
     },
   };
 }
 
-interface Branch {
-  readonly next: Map<string | number, Branch & { readonly step: FieldStep }>;
-}
-
-/** What has been looked up in one part of a message while it is judged. */
-export interface FieldMemo {
-  /** Where the value at the end of a way stands, or null. */
-  find(step: FieldStep | null): Span | null;
-  /** The text of the string that stands there; null where it is something else, or nothing. */
-  text(step: FieldStep | null): string | null;
-}
-
-/** Looks into a part of a message, and at nothing twice. The bytes have been validated. */
-export function createFieldMemo(part: Part): FieldMemo {
-  const found = new Map<FieldStep, Span | null>();
-  const find = (step: FieldStep | null): Span | null => {
-    if (step === null) return part;
-    const known = found.get(step);
-    if (known !== undefined) return known;
-    const inside = find(step.from);
-    const span = inside === null ? null : follow(part.bytes, inside, step);
-    found.set(step, span);
-    return span;
-  };
-  const texts = new Map<FieldStep | null, string | null>();
-  return {
-    find,
-    text(step) {
-      const known = texts.get(step);
-      if (known !== undefined) return known;
-      const span = find(step);
-      const text = span === null ? null : textAt(part.bytes, span);
-      texts.set(step, text);
-      return text;
-    },
-  };
-}
-
-/** The place a field leads to from this value, or null. The same without a memory. */
-export function findField(bytes: Buffer, span: Span, { steps }: Field): Span | null {
-  let at: Span | null = span;
-  for (const step of steps) {
-    if (at === null) return null;
-    at = follow(bytes, at, { from: null, step, key: Buffer.from(String(step)) });
-  }
-  return at;
-}
-
 /**
- * One step from a value to what is in it. A number is an index where it meets an array and a key
- * where it meets an object: `0` is both in a JSON Pointer. A text never is an index.
+ * A value that has been looked up. Where it ends and what is made of it is found out once, by
+ * whoever needs it first: undefined until then, and null where it cannot be made.
  */
-function follow(bytes: Buffer, span: Span, { step, key }: FieldStep): Span | null {
-  const first = bytes[span.start];
-  if (first === OPEN_OBJECT) return findKey(bytes, span, key);
-  return first === OPEN_ARRAY && typeof step === "number" ? findIndex(bytes, span, step) : null;
+export interface Seen {
+  readonly bytes: Buffer;
+  readonly start: number;
+  end: number | undefined;
+  text: string | null | undefined;
+  decimal: Decimal | null | undefined;
+  readings: readonly Reading[] | null | undefined;
 }
 
-/** The value of the member with this key. The scanner has seen to it that there is only one. */
-function findKey(bytes: Buffer, span: Span, key: Buffer): Span | null {
-  let at = skipSpace(bytes, span.start + 1);
+/** What has been looked up in one part of a message while it is judged, by the number of the step that led there. */
+export interface FieldMemo {
+  readonly bytes: Buffer;
+  readonly seen: (Seen | null | undefined)[];
+}
+
+/** Begins to look into a part of a message. The bytes have been validated. */
+export function createFieldMemo({ bytes, start, end }: Part): FieldMemo {
+  return { bytes, seen: [see(bytes, start, end)] };
+}
+
+/** The value at the end of a way, or null. Nothing is looked up twice. */
+export function lookUp(memo: FieldMemo, step: FieldStep): Seen | null {
+  const known = memo.seen[step.index];
+  if (known !== undefined || step.from === null) return known ?? null;
+  const inside = lookUp(memo, step.from);
+  const first = inside === null ? 0 : memo.bytes[inside.start];
+  if (inside !== null && first === OPEN_OBJECT) {
+    const { next } = step.from;
+    lookUpMembers(memo, inside.start, next.length > MAX_TOGETHER ? [step] : next);
+    return memo.seen[step.index] ?? null;
+  }
+  // A number is an index where it meets an array and a key where it meets an object: `0` is both in
+  // a JSON Pointer. A text never is an index.
+  const isIndex = inside !== null && first === OPEN_ARRAY && typeof step.step === "number";
+  return note(memo, step, isIndex ? findIndex(memo.bytes, inside.start, step.step) : null);
+}
+
+/** Where rules know more ways on from an object, most are not those of this message: each is looked up by itself. */
+const MAX_TOGETHER = 16;
+
+/** Goes through an object once, for all that anybody will look for in it. */
+function lookUpMembers(memo: FieldMemo, start: number, steps: readonly FieldStep[]): void {
+  const { bytes } = memo;
+  for (const step of steps) note(memo, step, null);
+  let missing = steps.length;
+  let at = skipSpace(bytes, start + 1);
   while (bytes[at] !== CLOSE_OBJECT) {
     const keyEnd = skipString(bytes, at);
-    const start = skipSpace(bytes, skipSpace(bytes, keyEnd) + 1);
-    if (isKey(bytes, at + 1, keyEnd - 1, key)) return { start, end: skipValue(bytes, start) };
-    at = skipSpace(bytes, skipValue(bytes, start));
+    const begins = skipSpace(bytes, skipSpace(bytes, keyEnd) + 1);
+    let member: Seen | null = null;
+    for (const step of steps) {
+      if (!isKey(bytes, at + 1, keyEnd - 1, step.key)) continue;
+      member ??= see(bytes, begins, undefined);
+      note(memo, step, member);
+      // No key stands twice: the scanner has seen to it.
+      if (--missing === 0) return;
+    }
+    const ends = skipValue(bytes, begins);
+    if (member !== null) member.end = ends;
+    at = skipSpace(bytes, ends);
     if (bytes[at] === COMMA) at = skipSpace(bytes, at + 1);
   }
-  return null;
 }
 
-/** Whether this text stands between two places, by its bytes or spelled with escapes. */
-function isKey(bytes: Buffer, start: number, end: number, key: Buffer): boolean {
-  const length = key.length;
-  let same = 0;
-  while (same < length && bytes[start + same] === key[same]) same++;
-  if (same === length && end - start === length) return true;
-  // An escape is longer than what it stands for.
-  if (end - start <= length) return false;
-  return bytes.subarray(start + same, end).includes(BACKSLASH) && readText(bytes, start, end) === key.toString();
+function note({ seen }: FieldMemo, { index }: FieldStep, value: Seen | null): Seen | null {
+  seen[index] = value;
+  return value;
 }
 
-function findIndex(bytes: Buffer, span: Span, index: number): Span | null {
+function findIndex(bytes: Buffer, start: number, index: number): Seen | null {
   if (!Number.isInteger(index) || index < 0) return null;
   let nth = 0;
-  let found: Span | null = null;
-  eachElement(bytes, span, (start, end) => {
+  let found: Seen | null = null;
+  eachElement(bytes, { start, end: start }, (begins, ends) => {
     if (nth++ < index) return true;
-    found = { start, end };
+    found = see(bytes, begins, ends);
     return false;
   });
   return found;
 }
 
-/** What the value at this place is. */
-export function kindAt(bytes: Buffer, { start }: Span): Kind {
+function see(bytes: Buffer, start: number, end: number | undefined): Seen {
+  return { bytes, start, end, text: undefined, decimal: undefined, readings: undefined };
+}
+
+/** Whether a key stands between two places, by its bytes or spelled with escapes. */
+function isKey(bytes: Buffer, start: number, end: number, key: Buffer): boolean {
+  const length = key.length;
+  // An escape is longer than what it stands for.
+  if (end - start < length) return false;
+  let same = 0;
+  while (same < length && bytes[start + same] === key[same] && key[same] !== BACKSLASH) same++;
+  if (same === length && end - start === length) return true;
+  // Where they part, the message has an escape or another key. A backslash in a key is always escaped.
+  return bytes[start + same] === BACKSLASH && readText(bytes, start, end) === key.toString();
+}
+
+/** Where a value that has been looked up stands. */
+export function spanOf(seen: Seen): Span {
+  return { start: seen.start, end: endOf(seen) };
+}
+
+function endOf(seen: Seen): number {
+  return (seen.end ??= skipValue(seen.bytes, seen.start));
+}
+
+/** The text of a string that has been looked up; null where it is something else. */
+export function textOf(seen: Seen): string | null {
+  if (seen.text === undefined) {
+    const { bytes, start } = seen;
+    seen.text = bytes[start] === QUOTE ? readText(bytes, start + 1, endOf(seen) - 1) : null;
+  }
+  return seen.text;
+}
+
+/** The value of a number that has been looked up; null where it is something else. */
+export function decimalIn(seen: Seen): Decimal | null {
+  if (seen.decimal === undefined) {
+    const { bytes, start } = seen;
+    const isNumber = kindAt(bytes, start) === "number";
+    seen.decimal = isNumber ? readDecimal(bytes.toString("latin1", start, endOf(seen))) : null;
+  }
+  return seen.decimal;
+}
+
+/** All readings of a path or URI that has been looked up; null where it is none, or cannot be resolved. */
+export function readingsOf(seen: Seen): readonly Reading[] | null {
+  if (seen.readings === undefined) {
+    const text = textOf(seen);
+    seen.readings = text === null ? null : readPlace(text);
+  }
+  return seen.readings;
+}
+
+/** The place a field leads to from this value, or null. The same without a memory. */
+export function findField(bytes: Buffer, { start, end }: Span, field: Field): Span | null {
+  const seen = lookUp(createFieldMemo({ bytes, start, end }), createFieldTable().intern(field));
+  return seen === null ? null : spanOf(seen);
+}
+
+/** What the value that begins here is. */
+export function kindAt(bytes: Buffer, start: number): Kind {
   switch (bytes[start]) {
     case OPEN_OBJECT:
       return "object";
@@ -170,6 +226,6 @@ export function textAt(bytes: Buffer, { start, end }: Span): string | null {
 }
 
 /** The number at this place as it is spelled, or null when it is something else. */
-export function numberAt(bytes: Buffer, span: Span): string | null {
-  return kindAt(bytes, span) === "number" ? bytes.toString("latin1", span.start, span.end) : null;
+export function numberAt(bytes: Buffer, { start, end }: Span): string | null {
+  return kindAt(bytes, start) === "number" ? bytes.toString("latin1", start, end) : null;
 }

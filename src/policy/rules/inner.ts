@@ -45,7 +45,7 @@ export function innerOfParams(bytes: Buffer, params: Span, method: string): Inne
   const responses = found?.inputResponses ?? null;
   if (found === null) return "unclear";
   const inner: InnerMessage[] = [];
-  if (responses === null || kindAt(bytes, responses) !== "object") return inner;
+  if (responses === null || kindAt(bytes, responses.start) !== "object") return inner;
   let count = 0;
   eachMember(bytes, responses, (key, result) => {
     if (++count <= MAX_INNER_MESSAGES) inner.push({ kind: "response", key, result });
@@ -89,7 +89,7 @@ function innerRequests(bytes: Buffer, result: Span): InnerMessages {
   const found = pick(bytes, result, REQUESTS);
   if (found === null) return "unclear";
   const inner: InnerMessage[] = [];
-  if (found.inputRequests === null || kindAt(bytes, found.inputRequests) !== "object") return inner;
+  if (found.inputRequests === null || kindAt(bytes, found.inputRequests.start) !== "object") return inner;
   let isClear = true;
   eachMember(bytes, found.inputRequests, (key, span) => {
     if (!isClear) return;
@@ -98,7 +98,7 @@ function innerRequests(bytes: Buffer, result: Span): InnerMessages {
       isClear = false;
       return;
     }
-    const params = request.params !== null && kindAt(bytes, request.params) === "object" ? request.params : null;
+    const params = request.params !== null && kindAt(bytes, request.params.start) === "object" ? request.params : null;
     inner.push({ kind: "request", key, method: readString(bytes, request.method), params });
   });
   return isClear ? inner : "unclear";
@@ -125,7 +125,7 @@ function pick<Key extends string>(
   { names, folded, none }: ReturnType<typeof keys<Key>>,
 ): Record<Key, Span | null> | null {
   const found = { ...none };
-  if (kindAt(bytes, span) !== "object") return found;
+  if (kindAt(bytes, span.start) !== "object") return found;
   let isClear = true;
   eachMember(bytes, span, (key, value) => {
     if (names.has(key)) found[key as Key] = value;

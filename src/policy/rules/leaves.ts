@@ -1,14 +1,24 @@
-import type { Span } from "../../message/envelope.ts";
 import { showText } from "../../message/text.ts";
 import type { CelTest } from "./cel.ts";
-import { type FieldStep, type FieldTable, kindAt, numberAt } from "./fields.ts";
-import { compareDecimals, decimalOf, readDecimal } from "./numbers.ts";
-import { within } from "./paths.ts";
+import {
+  decimalIn,
+  type FieldStep,
+  type FieldTable,
+  kindAt,
+  lookUp,
+  readingsOf,
+  type Seen,
+  spanOf,
+  textOf,
+} from "./fields.ts";
+import { literalTest } from "./literals.ts";
+import { compareDecimals, decimalOf } from "./numbers.ts";
+import { below } from "./paths.ts";
 import { MAX_MATCHED_CHARACTERS } from "./patterns.ts";
 import type { Condition, Field, RulePattern } from "./rule.ts";
 import { Unjudgeable } from "./unjudgeable.ts";
-import { equalTo, equalToAny } from "./values.ts";
-import { type Look, memoOf, partOf, type Section, spend, toolOf } from "./view.ts";
+import { isAnyOf, isValue } from "./values.ts";
+import { type Look, memoOf, type Section, spend, toolOf } from "./view.ts";
 
 /** A condition that has no others in it, ready to be asked. */
 export interface Leaf {
@@ -46,34 +56,34 @@ export function compileLeaf(condition: LeafCondition, context: CompileContext): 
     case "result_exists":
       return onField("result", condition.field, context, () => true);
     case "param_is_null":
-      return onField("params", condition.field, context, (bytes, span) => kindAt(bytes, span) === "null");
+      return onField("params", condition.field, context, (seen) => kindAt(seen.bytes, seen.start) === "null");
     case "param_is_array":
-      return onField("params", condition.field, context, (bytes, span) => kindAt(bytes, span) === "array");
+      return onField("params", condition.field, context, (seen) => kindAt(seen.bytes, seen.start) === "array");
     case "param_equals":
-      return onField("params", condition.field, context, equalTo(condition.value));
+      return onField("params", condition.field, context, isValue(condition.value));
     case "result_equals":
-      return onField("result", condition.field, context, equalTo(condition.value));
+      return onField("result", condition.field, context, isValue(condition.value));
     case "param_in":
-      return onField("params", condition.field, context, equalToAny(condition.values));
+      return onField("params", condition.field, context, isAnyOf(condition.values));
     case "param_matches":
       return onString("params", condition.field, context, matching(condition.pattern));
     case "result_matches":
       return onString("result", condition.field, context, matching(condition.pattern));
     case "param_within": {
-      const isWithin = within(condition.paths);
-      return onString("params", condition.field, context, (_, text) => isWithin(text));
+      const isWithin = below(condition.paths);
+      return onField("params", condition.field, context, (seen) => isWithin(readingsOf(seen)));
     }
     case "param_greater_than":
     case "param_less_than": {
       const bound = decimalOf(condition.value);
       const sign = condition.is === "param_greater_than" ? 1 : -1;
-      return onField("params", condition.field, context, (bytes, span) => {
-        const text = numberAt(bytes, span);
-        return text !== null && Math.sign(compareDecimals(readDecimal(text), bound)) === sign;
+      return onField("params", condition.field, context, (seen) => {
+        const decimal = decimalIn(seen);
+        return decimal !== null && compareDecimals(decimal, bound) * sign > 0;
       });
     }
     case "error_code_equals":
-      return onField("error", CODE, context, equalTo(condition.code));
+      return onField("error", CODE, context, isValue(condition.code));
     case "error_message_contains":
       return onString("error", MESSAGE, context, (_, text) => text.includes(condition.text));
     case "session_id_equals":
@@ -141,10 +151,12 @@ function onText(read: (look: Look) => string | null, pattern: RulePattern): Leaf
 type TextTest = (look: Look, text: string) => boolean;
 
 function matching(pattern: RulePattern): TextTest {
+  const isText = literalTest(pattern.source);
   const size = "size" in pattern && typeof pattern.size === "number" ? pattern.size : COMMON_SIZE;
   return (look, text) => {
     if (text.length > MAX_MATCHED_CHARACTERS)
       throw new Unjudgeable(`a text of more than ${MAX_MATCHED_CHARACTERS} characters`);
+    if (isText !== null) return isText(text);
     spend(look, text.length * size);
     return pattern.test(text);
   };
@@ -154,17 +166,12 @@ function matching(pattern: RulePattern): TextTest {
 const COMMON_SIZE = 64;
 
 /** What is there is asked. What is missing fits nothing. */
-function onField(
-  section: Section,
-  field: Field,
-  { fields }: CompileContext,
-  isWanted: (bytes: Buffer, span: Span) => boolean,
-): Leaf {
+function onField(section: Section, field: Field, { fields }: CompileContext, isWanted: (seen: Seen) => boolean): Leaf {
   const step = fields.intern(field);
   return {
     test(look) {
-      const span = memoOf(look, section)?.find(step) ?? null;
-      return span !== null && isWanted(bytesOf(look, section), span);
+      const seen = seenIn(look, section, step);
+      return seen !== null && isWanted(seen);
     },
     saw: (look) => showField(look, section, step),
   };
@@ -175,25 +182,26 @@ function onString(section: Section, field: Field, { fields }: CompileContext, is
   const step = fields.intern(field);
   return {
     test(look) {
-      const text = memoOf(look, section)?.text(step) ?? null;
+      const seen = seenIn(look, section, step);
+      const text = seen === null ? null : textOf(seen);
       return text !== null && isWanted(look, text);
     },
     saw: (look) => showField(look, section, step),
   };
 }
 
-function bytesOf({ view }: Look, section: Section): Buffer {
-  return partOf(view, section)?.bytes ?? NOTHING;
+/** The value a way leads to in a section, or null. */
+function seenIn(look: Look, section: Section, step: FieldStep): Seen | null {
+  const memo = memoOf(look, section);
+  return memo === null ? null : lookUp(memo, step);
 }
 
-const NOTHING = Buffer.alloc(0);
-
-function showField(look: Look, section: Section, step: FieldStep | null): string {
-  const span = memoOf(look, section)?.find(step) ?? null;
-  if (span === null) return "(missing)";
+function showField(look: Look, section: Section, step: FieldStep): string {
+  const seen = seenIn(look, section, step);
+  if (seen === null) return "(missing)";
   // Of a long value no more is read than is shown.
-  const end = Math.min(span.end, span.start + 4 * MAX_SHOWN);
-  return showText(bytesOf(look, section).toString("utf8", span.start, end), MAX_SHOWN);
+  const { start, end } = spanOf(seen);
+  return showText(seen.bytes.toString("utf8", start, Math.min(end, start + 4 * MAX_SHOWN)), MAX_SHOWN);
 }
 
 function show(value: string | number | null): string {

@@ -1,3 +1,4 @@
+import { NINE, ZERO } from "../../message/characters.ts";
 import { Unjudgeable } from "./unjudgeable.ts";
 
 /**
@@ -12,6 +13,23 @@ export interface Decimal {
 
 /** The value of a JSON number, given its text. */
 export function readDecimal(text: string): Decimal {
+  return readPlain(text) ?? readAny(text);
+}
+
+/** A whole number above zero that is not long: most are such. */
+function readPlain(text: string): Decimal | null {
+  const { length } = text;
+  if (length > MAX_PLAIN) return null;
+  let last = 0;
+  for (let at = 0; at < length; at++) {
+    const code = text.charCodeAt(at);
+    if (code < ZERO || code > NINE) return null;
+    if (code !== ZERO) last = at + 1;
+  }
+  return last === 0 || text.charCodeAt(0) === ZERO ? null : { sign: 1, digits: text.slice(0, last), point: length };
+}
+
+function readAny(text: string): Decimal {
   const [, minus, whole, fraction = "", exponent = "0"] = NUMBER.exec(text) ?? refuse(text);
   const all = whole + fraction;
   let first = 0;

@@ -24,6 +24,8 @@ const MAX_DECODINGS = 4;
  * is the plain one. Null where it cannot be resolved in some reading, or could be about anything.
  */
 export function readPlace(text: string): readonly Reading[] | null {
+  if (text.length <= MAX_PATH_CHARACTERS && PLAIN_PATH.test(text))
+    return [followDots(LOCAL, null, text, "plain") as Reading];
   if (text === "" || text.length > MAX_PATH_CHARACTERS || !text.isWellFormed()) return null;
   const place = splitPlace(text);
   if (place === null) return null;
@@ -126,6 +128,9 @@ function decodeSegment(segment: string): string {
 // Control characters end a text for some and are cut out by others.
 const HAZARDS = /[\p{Cc}\p{Zl}\p{Zp}\p{Cs}\p{Noncharacter_Code_Point}]/u;
 
+/** A path from the root that everybody reads alike: most are such. */
+const PLAIN_PATH = /^\/(?!\/)(?:[A-Za-z0-9_@+,=~()-]+(?:\.[A-Za-z0-9_@+,=~()-]+)*(?:\/|$))*$/;
+
 /** Nothing in it that anybody reads differently. */
 const SIMPLE = /^(?:[/A-Za-z0-9_@+,=~()-]|\.(?![./]|$)|(?<![^/])\.\.?(?=\/|$))*$/;
 
@@ -165,7 +170,7 @@ function cutSegment(segment: string): string {
   return bare.replace(/[. ]+$/, "") || bare;
 }
 
-/** Follows the dots. Null for what leads out of a relative path, or into what is not said: a share, a home, a drive's own folder. */
+/** Follows the dots, from where a path begins. Null for what leads out of a relative path, or into what is not said: a share, a home, a drive's own folder. */
 function resolve(origin: string, path: string, way: Way, isUri: boolean): Reading | null {
   let rest = path;
   let drive: string | null = null;
@@ -180,9 +185,13 @@ function resolve(origin: string, path: string, way: Way, isUri: boolean): Readin
       rest = bare.slice(2);
     }
   } else if (origin === RELATIVE && /^(?:~|[/\\]|[A-Za-z][:|])/.test(rest)) return null;
-  const segments: string[] = [];
   // A drive means Windows, and there a backslash is a slash in every reading.
-  for (const segment of (drive === null ? rest : rest.replaceAll("\\", "/")).split("/")) {
+  return followDots(origin, drive, drive === null ? rest : rest.replaceAll("\\", "/"), way);
+}
+
+function followDots(origin: string, drive: string | null, path: string, way: Way): Reading | null {
+  const segments: string[] = [];
+  for (const segment of path.split("/")) {
     if (segment === "" || segment === ".") continue;
     if (segment !== "..") segments.push(segment);
     else if (segments.pop() === undefined && origin === RELATIVE) return null;

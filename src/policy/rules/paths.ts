@@ -9,11 +9,23 @@ export type WithinTest = (text: string) => boolean;
  * within only if every reading is. What cannot be resolved is not within.
  */
 export function within(roots: readonly string[]): WithinTest {
+  const isBelow = below(roots);
+  return (text) => isBelow(readPlace(text));
+}
+
+/** The same for the readings of a text, where somebody has them. Null is what cannot be resolved. */
+export function below(roots: readonly string[]): (readings: readonly Reading[] | null) => boolean {
   const known = roots.flatMap((root) => readPlace(root) ?? []);
-  return (text) => {
-    const readings = readPlace(text);
-    return readings !== null && readings.every((reading) => known.some((root) => contains(root, reading)));
+  return (readings) => {
+    if (readings === null) return false;
+    for (const reading of readings) if (!isInOne(known, reading)) return false;
+    return true;
   };
+}
+
+function isInOne(roots: readonly Reading[], reading: Reading): boolean {
+  for (const root of roots) if (contains(root, reading)) return true;
+  return false;
 }
 
 /** Which of these roots is no path or URI that anything could be below of. */
@@ -26,10 +38,13 @@ function contains(root: Reading, reading: Reading): boolean {
   if (root.way !== "plain" && root.way !== reading.way) return false;
   if (root.origin !== reading.origin || root.drive !== reading.drive) return false;
   if (root.segments.length > reading.segments.length) return false;
-  // Where there are drives, names are the same in either case.
-  const isLoose = root.drive !== null;
-  return root.segments.every((segment, index) => {
-    const other = reading.segments[index];
-    return segment === other || (isLoose && segment.toLowerCase() === other.toLowerCase());
-  });
+  for (let nth = 0; nth < root.segments.length; nth++) {
+    if (!isSame(root.segments[nth], reading.segments[nth], root.drive)) return false;
+  }
+  return true;
+}
+
+/** Where there are drives, names are the same in either case. */
+function isSame(one: string, other: string, drive: string | null): boolean {
+  return one === other || (drive !== null && one.toLowerCase() === other.toLowerCase());
 }

@@ -6,7 +6,7 @@ import { Unjudgeable } from "./unjudgeable.ts";
 export const MAX_MATCHED_CHARACTERS = 262_144;
 
 /** Larger patterns, by the number of their instructions, are refused. */
-export const MAX_PATTERN_SIZE = 2048;
+const MAX_PATTERN_SIZE = 2048;
 
 /**
  * How many characters times instructions one search may cost. The engine is linear, but what it

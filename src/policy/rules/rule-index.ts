@@ -1,7 +1,8 @@
 import type { Direction } from "../../message/message.ts";
 import type { CompiledRule, Moment } from "./compiled-rule.ts";
-import { type Answer, opposite } from "./conditions.ts";
+import { type Answer, askAll, type Clause, opposite } from "./conditions.ts";
 import type { Condition } from "./rule.ts";
+import type { Look } from "./view.ts";
 
 /** What can be told of a message before anybody looks into it. */
 export interface Gist {
@@ -12,10 +13,22 @@ export interface Gist {
   readonly tool: string | null | undefined;
 }
 
+/** A rule that may match a message. */
+export interface Candidate {
+  readonly compiled: CompiledRule;
+  /** Its conditions, without those that hold for every message of this kind. */
+  readonly clauses: readonly Clause[];
+}
+
+/** Whether a rule matches. Never throws: what is unsure could not be judged. */
+export function askCandidate({ clauses }: Candidate, look: Look): Answer {
+  return askAll(clauses, look);
+}
+
 /** The rules of a policy, found by what a message is about. */
 export interface RuleIndex {
   /** The rules that may match, those with the highest priority first, then in the order of the file. */
-  find(gist: Gist): readonly CompiledRule[];
+  find(gist: Gist): readonly Candidate[];
   /** Whether some rule will look into the params of a request once its answer comes this way. */
   keepsParams(answer: Omit<Gist, "moment">): boolean;
 }
@@ -31,29 +44,28 @@ export function createRuleIndex(rules: readonly CompiledRule[]): RuleIndex {
   const active = rules
     .filter(({ rule }) => rule.mode !== "off")
     .sort((one, other) => other.rule.priority - one.rule.priority || one.order - other.order);
-  const shelves = new Map<string, Shelf>();
+  const shelves = { said: { up: shelf(), down: shelf() }, answered: { up: shelf(), down: shelf() } };
   let remembered = 0;
 
   function shelfOf({ moment, direction, method }: Gist): Shelf {
-    // The first characters are ours: no method can be taken for another moment or direction.
-    const key = `${moment} ${direction} ${method ?? ""}`;
-    const known = shelves.get(key);
+    const methods = shelves[moment][direction];
+    const known = methods.get(method);
     if (known !== undefined) return known;
     const anyTool: Gist = { moment, direction, method, tool: undefined };
-    const shelf: Shelf = { rules: active.filter((rule) => mayMatch(rule, anyTool)), byTool: new Map() };
+    const made: Shelf = { rules: active.flatMap((rule) => candidate(rule, anyTool)), byTool: new Map() };
     if (remembered < MAX_REMEMBERED) {
       remembered++;
-      shelves.set(key, shelf);
+      methods.set(method, made);
     }
-    return shelf;
+    return made;
   }
 
-  function find(gist: Gist): readonly CompiledRule[] {
+  function find(gist: Gist): readonly Candidate[] {
     const { rules: some, byTool } = shelfOf(gist);
     if (typeof gist.tool !== "string" || some.length <= FEW) return some;
     const known = byTool.get(gist.tool);
     if (known !== undefined) return known;
-    const picked = some.filter((rule) => mayMatch(rule, gist));
+    const picked = some.flatMap(({ compiled }) => candidate(compiled, gist));
     if (remembered < MAX_REMEMBERED) {
       remembered++;
       byTool.set(gist.tool, picked);
@@ -63,20 +75,27 @@ export function createRuleIndex(rules: readonly CompiledRule[]): RuleIndex {
 
   return {
     find,
-    keepsParams: (answer) => find({ ...answer, moment: "answered" }).some(({ looksIntoParams }) => looksIntoParams),
+    keepsParams: (answer) => find({ ...answer, moment: "answered" }).some(({ compiled }) => compiled.looksIntoParams),
   };
+}
+
+function shelf(): Map<string | null, Shelf> {
+  return new Map();
 }
 
 /** The rules for one method. */
 interface Shelf {
-  readonly rules: readonly CompiledRule[];
-  readonly byTool: Map<string, readonly CompiledRule[]>;
+  readonly rules: readonly Candidate[];
+  readonly byTool: Map<string, readonly Candidate[]>;
 }
 
-function mayMatch({ rule, moment }: CompiledRule, gist: Gist): boolean {
-  if (moment !== gist.moment) return false;
-  if (rule.direction !== null && rule.direction !== gist.direction) return false;
-  return guessAll(rule.conditions, gist) !== "no";
+/** A rule as a candidate for messages of this kind; none where it cannot match them. */
+function candidate(compiled: CompiledRule, gist: Gist): Candidate[] {
+  const { rule, moment } = compiled;
+  if (moment !== gist.moment || (rule.direction !== null && rule.direction !== gist.direction)) return [];
+  const answers = compiled.clauses.map(({ condition }) => guess(condition, gist));
+  if (answers.includes("no")) return [];
+  return [{ compiled, clauses: compiled.clauses.filter((_, nth) => answers[nth] !== "yes") }];
 }
 
 /** What a condition will say, as far as method, direction and tool decide it. */

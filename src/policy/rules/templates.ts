@@ -3,7 +3,7 @@ import { showText } from "../../message/text.ts";
 import { canonicalize, hashParams, sha256 } from "./canonical.ts";
 import { findField, textAt } from "./fields.ts";
 import type { Template, TemplateVariable } from "./rule.ts";
-import { type Look, partOf, toolOf } from "./view.ts";
+import { keep, type Look, partOf, toolOf } from "./view.ts";
 
 /** Longer keys are replaced by their hash. */
 export const MAX_KEY_CHARACTERS = 512;
@@ -65,10 +65,10 @@ function valueOf(variable: TemplateVariable, look: Look): string | null {
 
 /** Computed once for all templates: a large message takes a while. */
 function hashOf(look: Look): string {
-  const known = look.kept.get("params_hash");
-  if (typeof known === "string") return known;
-  const params = partOf(look.view, "params");
-  const hash = hashParams(params?.bytes ?? Buffer.alloc(0), params);
-  look.kept.set("params_hash", hash);
-  return hash;
+  return keep(look, "params_hash", () => {
+    const params = partOf(look.view, "params");
+    return hashParams(params?.bytes ?? NOTHING, params);
+  });
 }
+
+const NOTHING = Buffer.alloc(0);

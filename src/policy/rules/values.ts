@@ -1,18 +1,45 @@
 import type { Span } from "../../message/envelope.ts";
 import { eachElement, eachMember } from "../../message/members.ts";
-import { kindAt, numberAt, textAt } from "./fields.ts";
+import { decimalIn, kindAt, numberAt, type Seen, spanOf, textAt, textOf } from "./fields.ts";
 import { compareDecimals, type Decimal, decimalOf, readDecimal } from "./numbers.ts";
 import type { Json } from "./rule.ts";
 
 /** Whether the value at a place in validated bytes is a certain one. */
 export type ValueTest = (bytes: Buffer, span: Span) => boolean;
 
+/** Whether a value that has been looked up is a certain one. */
+export type SeenTest = (seen: Seen) => boolean;
+
+/** The same as `equalTo` for a value that has been looked up: what is made of it is not made anew for each rule. */
+export function isValue(value: Json): SeenTest {
+  if (typeof value === "string") return (seen) => textOf(seen) === value;
+  if (typeof value === "number" || typeof value === "bigint") {
+    const wanted = decimalOf(value);
+    return (seen) => {
+      const decimal = decimalIn(seen);
+      return decimal !== null && compareDecimals(decimal, wanted) === 0;
+    };
+  }
+  const test = equalTo(value);
+  return (seen) => test(seen.bytes, spanOf(seen));
+}
+
+/** Whether it is any of these. Texts are looked up, all else is compared one by one. */
+export function isAnyOf(values: readonly Json[]): SeenTest {
+  const texts = new Set(values.filter((value) => typeof value === "string"));
+  const tests = values.filter((value) => typeof value !== "string").map(isValue);
+  return (seen) => {
+    const text = texts.size === 0 ? null : textOf(seen);
+    return text === null ? tests.some((test) => test(seen)) : texts.has(text);
+  };
+}
+
 /**
  * Makes a test for equality with a JSON value: numbers by value and exact, strings by their text,
  * objects whatever the order of their members.
  */
 export function equalTo(value: Json): ValueTest {
-  if (value === null) return (bytes, span) => kindAt(bytes, span) === "null";
+  if (value === null) return (bytes, span) => kindAt(bytes, span.start) === "null";
   if (typeof value === "string") return (bytes, span) => isString(bytes, span, value);
   if (typeof value === "boolean") {
     const first = (value ? "t" : "f").charCodeAt(0);
@@ -23,17 +50,6 @@ export function equalTo(value: Json): ValueTest {
     return (bytes, span) => isNumber(bytes, span, decimal);
   }
   return Array.isArray(value) ? equalToArray(value) : equalToObject(value as { readonly [key: string]: Json });
-}
-
-/** Makes a test for equality with any of these. Texts are looked up, all else is compared one by one. */
-export function equalToAny(values: readonly Json[]): ValueTest {
-  const texts = new Set(values.filter((value) => typeof value === "string"));
-  const tests = values.filter((value) => typeof value !== "string").map(equalTo);
-  return (bytes, span) => {
-    const text = texts.size === 0 ? null : textAt(bytes, span);
-    if (text !== null) return texts.has(text);
-    return tests.some((test) => test(bytes, span));
-  };
 }
 
 function isString(bytes: Buffer, span: Span, text: string): boolean {
@@ -50,7 +66,7 @@ function isNumber(bytes: Buffer, span: Span, decimal: Decimal): boolean {
 function equalToArray(values: readonly Json[]): ValueTest {
   const tests = values.map(equalTo);
   return (bytes, span) => {
-    if (kindAt(bytes, span) !== "array") return false;
+    if (kindAt(bytes, span.start) !== "array") return false;
     let nth = 0;
     let isEqual = true;
     eachElement(bytes, span, (start, end) => {
@@ -65,7 +81,7 @@ function equalToArray(values: readonly Json[]): ValueTest {
 function equalToObject(value: { readonly [key: string]: Json }): ValueTest {
   const tests = new Map(Object.entries(value).map(([key, member]) => [key, equalTo(member)]));
   return (bytes, span) => {
-    if (kindAt(bytes, span) !== "object") return false;
+    if (kindAt(bytes, span.start) !== "object") return false;
     // No key stands twice: as many members, each of them known and equal, are all of them.
     let count = 0;
     let isEqual = true;

@@ -36,8 +36,10 @@ export interface SessionFacts {
 export interface Look {
   readonly view: RuleView;
   /** What rules keep here so that others need not find it again: by names of their own. */
-  readonly kept: Map<string, unknown>;
-  readonly memos: { params: FieldMemo | null; result: FieldMemo | null; error: FieldMemo | null };
+  kept: Map<string, unknown> | null;
+  params: FieldMemo | null;
+  result: FieldMemo | null;
+  error: FieldMemo | null;
   /** Characters times instructions that patterns have taken. */
   work: number;
   /** Why the first condition that could not be judged could not be. */
@@ -52,15 +54,15 @@ export const MAX_WORK_PER_MESSAGE = 64 * 2 ** 20;
 
 /** Begins to look at a message. Nothing is read before somebody asks. */
 export function beginLook(view: RuleView): Look {
-  return { view, kept: new Map(), memos: { params: null, result: null, error: null }, work: 0, doubt: null };
+  return { view, kept: null, params: null, result: null, error: null, work: 0, doubt: null };
 }
 
 /** What has been looked up in a section; null where the message has none. */
 export function memoOf(look: Look, section: Section): FieldMemo | null {
-  const known = look.memos[section];
+  const known = look[section];
   if (known !== null) return known;
   const part = partOf(look.view, section);
-  return part === null ? null : (look.memos[section] = createFieldMemo(part));
+  return part === null ? null : (look[section] = createFieldMemo(part));
 }
 
 /** A section of a message. Throws where it is known to have been there and is not at hand. */
@@ -74,6 +76,16 @@ export function partOf(view: RuleView, section: Section): Part | null {
 export function toolOf({ tool }: RuleView): string | null {
   if (tool === undefined) throw new Unjudgeable("the tool it is about is not known");
   return tool;
+}
+
+/** What is kept in a look under a name, made where it is not there yet. */
+export function keep<Value extends {}>(look: Look, name: string, make: () => Value): Value {
+  const kept = (look.kept ??= new Map());
+  const known = kept.get(name);
+  if (known !== undefined) return known as Value;
+  const made = make();
+  kept.set(name, made);
+  return made;
 }
 
 /** Takes work from what the message has left. */

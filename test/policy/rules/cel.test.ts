@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { CEL_LIMIT_MS, type CelTest, loadCel, MAX_CEL_BYTES } from "../../../src/policy/rules/cel.ts";
 import { type CelValue, readCelValue } from "../../../src/policy/rules/cel-values.ts";
-import { compileRules } from "../../../src/policy/rules/compiled-rule.ts";
+import { askRule, compileRules, expressionsIn } from "../../../src/policy/rules/compiled-rule.ts";
 import type { RuleView } from "../../../src/policy/rules/view.ts";
 import { lookAt, part, rule } from "./support.ts";
 
@@ -14,7 +14,7 @@ async function compile(expression: string): Promise<CelTest> {
 
 async function ask(expression: string, changes: Partial<RuleView> = {}): Promise<string> {
   const made = await compile(expression);
-  return compileRules([rule([{ is: "cel", expression }])], () => made)[0].ask(lookAt(changes));
+  return askRule(compileRules([rule([{ is: "cel", expression }])], () => made)[0], lookAt(changes));
 }
 
 const PARAMS = {
@@ -82,6 +82,12 @@ test("what an expression mentions decides when it is judged", async () => {
     const [one] = compileRules([rule([{ is: "cel", expression }])], () => made);
     expect(one).toMatchObject({ moment, looksIntoParams: expression.includes("params") });
   }
+});
+
+test("the expressions of rules are found wherever they stand", () => {
+  const one = { is: "cel", expression: "a" } as const;
+  const rules = [rule([{ is: "any", conditions: [{ is: "not", condition: one }] }]), rule([]), rule([one])];
+  expect(expressionsIn(rules)).toEqual(["a", "a"]);
 });
 
 test("an expression that goes through a long list again and again is stopped", async () => {

@@ -1,8 +1,8 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { compileRules } from "../../../src/policy/rules/compiled-rule.ts";
+import { askRule, compileRules } from "../../../src/policy/rules/compiled-rule.ts";
 import type { Condition, Rule } from "../../../src/policy/rules/rule.ts";
-import { createRuleIndex } from "../../../src/policy/rules/rule-index.ts";
+import { askCandidate, createRuleIndex } from "../../../src/policy/rules/rule-index.ts";
 import { beginLook, type RuleView } from "../../../src/policy/rules/view.ts";
 import { field, part, pattern, rule, view } from "./support.ts";
 
@@ -75,9 +75,11 @@ test("the index finds every rule that matches, in order, and asks of no other ki
           const matching = compiled
             .filter((each) => each.rule.mode !== "off" && each.moment === moment)
             .filter(({ rule: { direction } }) => direction === null || direction === one.direction)
-            .filter((each) => each.ask(look) === "yes")
+            .filter((each) => askRule(each, look) === "yes")
             .sort((a, b) => b.rule.priority - a.rule.priority || a.order - b.order);
-          expect(found.filter((each) => each.ask(look) === "yes")).toEqual(matching);
+          expect(found.filter((each) => askCandidate(each, look) === "yes").map(({ compiled: each }) => each)).toEqual(
+            matching,
+          );
         }
       },
     ),
@@ -95,7 +97,7 @@ test("the highest priority goes first, then the order of the file", () => {
   ];
   const index = createRuleIndex(compileRules(rules, null));
   const found = index.find({ moment: "said", direction: "up", method: "ping", tool: null });
-  expect(found.map((one) => one.rule.id)).toEqual(["b", "a", "c", "e"]);
+  expect(found.map((one) => one.compiled.rule.id)).toEqual(["b", "a", "c", "e"]);
 });
 
 /** Rules for one tool each, in one method. */
@@ -164,7 +166,7 @@ function cost(rules: readonly Rule[]): () => number {
     for (let nth = 0; nth < ROUNDS; nth++) {
       const look = beginLook(one);
       for (const each of index.find({ moment: "said", direction: "up", method: one.method, tool: one.tool }))
-        each.ask(look);
+        askCandidate(each, look);
     }
     return ((performance.now() - began) * 1e6) / ROUNDS;
   };
@@ -210,7 +212,7 @@ test("a message no rule looks into is not looked into", () => {
     ],
     null,
   );
-  expect(rules.map((one) => one.ask(beginLook(poisoned)))).toEqual(["no", "no"]);
+  expect(rules.map((one) => askRule(one, beginLook(poisoned)))).toEqual(["no", "no"]);
   const [looking] = compileRules([rule([{ is: "param_exists", field: field("name") }])], null);
-  expect(looking.ask(beginLook(poisoned))).toBe("unsure");
+  expect(askRule(looking, beginLook(poisoned))).toBe("unsure");
 });
