@@ -30,21 +30,16 @@ const NO_LEAF: Leaf = { test: () => false, saw: () => "" };
 
 /** Whether a condition holds. Never throws, and asks no more than it needs. */
 function ask(clause: Clause, look: Look): Answer {
-  switch (clause.joined) {
-    case "all":
-      return askAll(clause.parts, look);
-    case "any":
-      return askAny(clause.parts, look);
-    case "not":
-      return opposite(ask(clause.parts[0], look));
-    case "leaf":
-      try {
-        return clause.leaf.test(look) ? "yes" : "no";
-      } catch (error) {
-        look.doubt ??= `${clause.condition.is}: ${error instanceof Error ? error.message : String(error)}`;
-        return "unsure";
-      }
+  if (clause.joined === "leaf") {
+    try {
+      return clause.leaf.test(look) ? "yes" : "no";
+    } catch (error) {
+      look.doubt ??= `${clause.condition.is}: ${error instanceof Error ? error.message : String(error)}`;
+      return "unsure";
+    }
   }
+  if (clause.joined === "all") return askAll(clause.parts, look);
+  return clause.joined === "any" ? askAny(clause.parts, look) : opposite(ask(clause.parts[0], look));
 }
 
 // A clause that is unsure does not decide where another one does: one "no" is enough for all, one

@@ -11,14 +11,14 @@ import {
   spanOf,
   textOf,
 } from "./fields.ts";
-import { literalTest } from "./literals.ts";
+import { hasLiteral, readLiteral } from "./literals.ts";
 import { compareDecimals, decimalOf } from "./numbers.ts";
 import { below } from "./paths.ts";
 import { MAX_MATCHED_CHARACTERS } from "./patterns.ts";
-import type { Condition, Field, RulePattern } from "./rule.ts";
+import type { Condition, Field, Json, RulePattern } from "./rule.ts";
 import { Unjudgeable } from "./unjudgeable.ts";
 import { isAnyOf, isValue } from "./values.ts";
-import { type Look, memoOf, type Section, spend, toolOf } from "./view.ts";
+import { type Look, memoOf, SECTION, type Section, spend, toolOf } from "./view.ts";
 
 /** A condition that has no others in it, ready to be asked. */
 export interface Leaf {
@@ -60,9 +60,9 @@ export function compileLeaf(condition: LeafCondition, context: CompileContext): 
     case "param_is_array":
       return onField("params", condition.field, context, (seen) => kindAt(seen.bytes, seen.start) === "array");
     case "param_equals":
-      return onField("params", condition.field, context, isValue(condition.value));
+      return onEqual("params", condition.field, context, condition.value);
     case "result_equals":
-      return onField("result", condition.field, context, isValue(condition.value));
+      return onEqual("result", condition.field, context, condition.value);
     case "param_in":
       return onField("params", condition.field, context, isAnyOf(condition.values));
     case "param_matches":
@@ -151,12 +151,12 @@ function onText(read: (look: Look) => string | null, pattern: RulePattern): Leaf
 type TextTest = (look: Look, text: string) => boolean;
 
 function matching(pattern: RulePattern): TextTest {
-  const isText = literalTest(pattern.source);
+  const literal = readLiteral(pattern.source);
   const size = "size" in pattern && typeof pattern.size === "number" ? pattern.size : COMMON_SIZE;
   return (look, text) => {
     if (text.length > MAX_MATCHED_CHARACTERS)
       throw new Unjudgeable(`a text of more than ${MAX_MATCHED_CHARACTERS} characters`);
-    if (isText !== null) return isText(text);
+    if (literal !== null) return hasLiteral(literal, text);
     spend(look, text.length * size);
     return pattern.test(text);
   };
@@ -166,8 +166,9 @@ function matching(pattern: RulePattern): TextTest {
 const COMMON_SIZE = 64;
 
 /** What is there is asked. What is missing fits nothing. */
-function onField(section: Section, field: Field, { fields }: CompileContext, isWanted: (seen: Seen) => boolean): Leaf {
+function onField(name: Section, field: Field, { fields }: CompileContext, isWanted: (seen: Seen) => boolean): Leaf {
   const step = fields.intern(field);
+  const section = SECTION[name];
   return {
     test(look) {
       const seen = seenIn(look, section, step);
@@ -178,8 +179,9 @@ function onField(section: Section, field: Field, { fields }: CompileContext, isW
 }
 
 /** Only text fits a condition about text; a number that looks alike does not. */
-function onString(section: Section, field: Field, { fields }: CompileContext, isWanted: TextTest): Leaf {
+function onString(name: Section, field: Field, { fields }: CompileContext, isWanted: TextTest): Leaf {
   const step = fields.intern(field);
+  const section = SECTION[name];
   return {
     test(look) {
       const seen = seenIn(look, section, step);
@@ -190,13 +192,27 @@ function onString(section: Section, field: Field, { fields }: CompileContext, is
   };
 }
 
+/** Equality, in one step for text: nothing is asked more often. */
+function onEqual(name: Section, field: Field, context: CompileContext, value: Json): Leaf {
+  if (typeof value !== "string") return onField(name, field, context, isValue(value));
+  const step = context.fields.intern(field);
+  const section = SECTION[name];
+  return {
+    test(look) {
+      const seen = seenIn(look, section, step);
+      return seen !== null && textOf(seen) === value;
+    },
+    saw: (look) => showField(look, section, step),
+  };
+}
+
 /** The value a way leads to in a section, or null. */
-function seenIn(look: Look, section: Section, step: FieldStep): Seen | null {
+function seenIn(look: Look, section: number, step: FieldStep): Seen | null {
   const memo = memoOf(look, section);
   return memo === null ? null : lookUp(memo, step);
 }
 
-function showField(look: Look, section: Section, step: FieldStep): string {
+function showField(look: Look, section: number, step: FieldStep): string {
   const seen = seenIn(look, section, step);
   if (seen === null) return "(missing)";
   // Of a long value no more is read than is shown.

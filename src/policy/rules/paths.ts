@@ -46,5 +46,7 @@ function contains(root: Reading, reading: Reading): boolean {
 
 /** Where there are drives, names are the same in either case. */
 function isSame(one: string, other: string, drive: string | null): boolean {
-  return one === other || (drive !== null && one.toLowerCase() === other.toLowerCase());
+  return (
+    (one.length === other.length && one === other) || (drive !== null && one.toLowerCase() === other.toLowerCase())
+  );
 }

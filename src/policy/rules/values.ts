@@ -26,13 +26,19 @@ export function isValue(value: Json): SeenTest {
 
 /** Whether it is any of these. Texts are looked up, all else is compared one by one. */
 export function isAnyOf(values: readonly Json[]): SeenTest {
-  const texts = new Set(values.filter((value) => typeof value === "string"));
+  const list = values.filter((value) => typeof value === "string");
+  // To find a text in a set it has to be hashed first, and it is new with every message.
+  const texts = list.length > FEW ? new Set(list) : null;
   const tests = values.filter((value) => typeof value !== "string").map(isValue);
   return (seen) => {
-    const text = texts.size === 0 ? null : textOf(seen);
-    return text === null ? tests.some((test) => test(seen)) : texts.has(text);
+    const text = list.length === 0 ? null : textOf(seen);
+    if (text === null) return tests.some((test) => test(seen));
+    return texts === null ? list.includes(text) : texts.has(text);
   };
 }
+
+/** So many texts are compared one by one. */
+const FEW = 4;
 
 /**
  * Makes a test for equality with a JSON value: numbers by value and exact, strings by their text,

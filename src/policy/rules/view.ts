@@ -37,9 +37,8 @@ export interface Look {
   readonly view: RuleView;
   /** What rules keep here so that others need not find it again: by names of their own. */
   kept: Map<string, unknown> | null;
-  params: FieldMemo | null;
-  result: FieldMemo | null;
-  error: FieldMemo | null;
+  /** What has been looked up in each section, by its number: a look is cheaper to index than to ask by name. */
+  readonly memos: (FieldMemo | null)[];
   /** Characters times instructions that patterns have taken. */
   work: number;
   /** Why the first condition that could not be judged could not be. */
@@ -54,15 +53,20 @@ export const MAX_WORK_PER_MESSAGE = 64 * 2 ** 20;
 
 /** Begins to look at a message. Nothing is read before somebody asks. */
 export function beginLook(view: RuleView): Look {
-  return { view, kept: null, params: null, result: null, error: null, work: 0, doubt: null };
+  return { view, kept: null, memos: [null, null, null], work: 0, doubt: null };
 }
 
+/** The number of each section. */
+export const SECTION = { params: 0, result: 1, error: 2 } as const satisfies Record<Section, number>;
+
+const NAMES: readonly Section[] = ["params", "result", "error"];
+
 /** What has been looked up in a section; null where the message has none. */
-export function memoOf(look: Look, section: Section): FieldMemo | null {
-  const known = look[section];
+export function memoOf(look: Look, section: number): FieldMemo | null {
+  const known = look.memos[section];
   if (known !== null) return known;
-  const part = partOf(look.view, section);
-  return part === null ? null : (look[section] = createFieldMemo(part));
+  const part = partOf(look.view, NAMES[section]);
+  return part === null ? null : (look.memos[section] = createFieldMemo(part));
 }
 
 /** A section of a message. Throws where it is known to have been there and is not at hand. */
