@@ -1,0 +1,43 @@
+import type { ScalarNode } from "./node.ts";
+
+/** What a plain scalar means by YAML 1.2's core schema. `yes`, `no`, `on` and `off` are text there. */
+export function resolvePlain(text: string): ScalarNode["value"] {
+  const first = text.charCodeAt(0);
+  // Most begin with a letter that no other kind of value begins with.
+  if (first > 0x39 && !WORDS.has(text)) return text;
+  const word = WORDS.get(text);
+  if (word !== undefined) return word;
+  if (text === "") return null;
+  return resolveNumber(text) ?? text;
+}
+
+/** The number that a text is, or null. */
+function resolveNumber(text: string): number | bigint | null {
+  if (/^[-+]?\d+$/.test(text) || /^0(?:o[0-7]+|x[\da-fA-F]+)$/.test(text)) {
+    if (text.length > MAX_DIGITS) return Infinity;
+    const value = Number(text);
+    if (Number.isSafeInteger(value)) return value;
+    return BigInt(text.startsWith("+") ? text.slice(1) : text);
+  }
+  if (/^[-+]?(?:\.\d+|\d+(?:\.\d*)?)(?:[eE][-+]?\d+)?$/.test(text)) return Number(text);
+  if (/^[-+]?\.(?:inf|Inf|INF)$/.test(text)) return text.startsWith("-") ? -Infinity : Infinity;
+  return /^\.(?:nan|NaN|NAN)$/.test(text) ? NaN : null;
+}
+
+/** Reading a longer number would take longer than it is worth. */
+const MAX_DIGITS = 400;
+
+const WORDS = new Map<string, null | boolean>([
+  ...["null", "Null", "NULL", "~"].map((word) => [word, null] as const),
+  ...["true", "True", "TRUE"].map((word) => [word, true] as const),
+  ...["false", "False", "FALSE"].map((word) => [word, false] as const),
+]);
+
+/** What a scalar with a tag means; undefined where it cannot mean that. */
+export function resolveTagged(tag: string, text: string): ScalarNode["value"] | undefined {
+  if (tag === "!!str" || tag === "!") return text;
+  const plain = resolvePlain(text);
+  if (tag === "!!null") return plain === null ? null : undefined;
+  if (tag === "!!bool") return typeof plain === "boolean" ? plain : undefined;
+  return tag === "!!int" || tag === "!!float" ? (resolveNumber(text) ?? undefined) : undefined;
+}
