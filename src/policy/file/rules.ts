@@ -1,0 +1,80 @@
+import type { Rule } from "../rules/rule.ts";
+import { ACTION } from "./actions.ts";
+import { list, map } from "./collections.ts";
+import { CONDITION } from "./conditions.ts";
+import { jsonMap } from "./json.ts";
+import { WRONG } from "./page.ts";
+import { checkConditions, checkRule } from "./sense.ts";
+import { named, needed, optional, refine, type Shape } from "./shape.ts";
+import { choice, integer, text } from "./values.ts";
+
+// No two rules have the same, whatever else is wrong with them.
+const ID = refine(
+  text({ what: "an id of letters, digits, dots and dashes", pattern: /^[A-Za-z0-9_][\w.:/-]{0,127}$/ }),
+  (id, node, page) => {
+    const first = page.ids.get(id);
+    if (first === undefined) {
+      page.ids.set(id, node.start);
+      return id;
+    }
+    const { line } = page.source.place(first);
+    return page.wrong(node, "repeated-id", `Another rule has the id ${id}, in line ${line}`, "Give each its own");
+  },
+);
+
+const NOTHING = Object.freeze({});
+
+// Looked at as soon as they are read: what is wrong with the rest of a rule does not hide it.
+const CONDITIONS = refine(list(CONDITION), (conditions, node, page) =>
+  checkConditions(conditions, node, page) ? conditions : WRONG,
+);
+
+const KEYS = map(
+  {
+    id: needed(ID, "How it is called in audit, metrics and errors. No other rule has it."),
+    name: optional(text(), "How people call it.", null),
+    enabled: optional(
+      choice([true, false, "observe"]),
+      "Whether it acts; observe judges and counts only.",
+      true as const,
+    ),
+    priority: optional(
+      integer({ min: -(2 ** 31), max: 2 ** 31 - 1 }),
+      "Higher ones are judged first; ties in the order of the file.",
+      0,
+    ),
+    direction: optional(
+      choice(["up", "down", "both"]),
+      "Only messages to the server (up), or to the client (down).",
+      "both" as const,
+    ),
+    conditions: optional(
+      CONDITIONS,
+      "What it asks of a message. All must hold; without any it is for every message.",
+      Object.freeze([]),
+    ),
+    actions: needed(list(ACTION, { min: 1 }), "What it does, in order."),
+    metadata: optional(jsonMap(), "Yours, shown where the rule is.", NOTHING),
+  },
+  "a rule",
+);
+
+/** One rule of a policy, which can match something. */
+export const ANY_RULE: Shape<Rule> = refine(KEYS, (values, node, page) => {
+  const { id, enabled, direction } = values;
+  const rule: Rule = {
+    id,
+    name: values.name ?? id,
+    mode: enabled === true ? "on" : enabled === false ? "off" : "observe",
+    priority: values.priority,
+    direction: direction === "both" ? null : direction,
+    conditions: values.conditions,
+    actions: values.actions,
+    metadata: values.metadata,
+    place: page.source.place(node.start),
+  };
+  return node.kind === "map" && checkRule(rule, node, page) ? rule : WRONG;
+});
+
+/** The rules of a policy. */
+export const RULES: Shape<readonly Rule[]> = list(named("rule", "a rule", () => ANY_RULE));

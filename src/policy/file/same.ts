@@ -1,0 +1,75 @@
+import type { Condition, Field, Json } from "../rules/rule.ts";
+
+/** A text that two JSON values share where they are equal: numbers by value, keys in any order. */
+export function jsonKey(value: Json): string {
+  if (typeof value === "bigint") return String(value);
+  if (typeof value !== "object" || value === null) return JSON.stringify(value);
+  if (Array.isArray(value)) return `[${value.map(jsonKey).join(",")}]`;
+  const object = value as { readonly [key: string]: Json };
+  const members = Object.keys(object)
+    .sort()
+    .map((key) => `${JSON.stringify(key)}:${jsonKey(object[key])}`);
+  return `{${members.join(",")}}`;
+}
+
+/** Whether two JSON values are equal. */
+export function isEqualJson(one: Json, other: Json): boolean {
+  return one === other || jsonKey(one) === jsonKey(other);
+}
+
+/** A text that two conditions share where they ask the same: a pattern is its source, a field its steps. */
+export function conditionKey(condition: Condition): string {
+  const { is } = condition;
+  switch (is) {
+    case "method_equals":
+    case "method_starts_with":
+    case "method_ends_with":
+    case "error_message_contains":
+    case "session_id_equals":
+      return `${is} ${condition.text}`;
+    case "method_matches":
+    case "client_matches":
+    case "tool_matches":
+    case "identity_matches":
+      return `${is} ${condition.pattern.source}`;
+    case "method_in":
+      return `${is} ${[...condition.texts].sort().join("\0")}`;
+    case "param_exists":
+    case "param_is_null":
+    case "param_is_array":
+    case "result_exists":
+      return `${is} ${fieldKey(condition.field)}`;
+    case "param_equals":
+    case "result_equals":
+    case "param_greater_than":
+    case "param_less_than":
+      return `${is} ${fieldKey(condition.field)} ${jsonKey(condition.value)}`;
+    case "param_in":
+      return `${is} ${fieldKey(condition.field)} ${condition.values.map(jsonKey).sort().join("\0")}`;
+    case "param_matches":
+    case "result_matches":
+      return `${is} ${fieldKey(condition.field)} ${condition.pattern.source}`;
+    case "param_within":
+      return `${is} ${fieldKey(condition.field)} ${condition.paths.join("\0")}`;
+    case "error_code_equals":
+      return `${is} ${condition.code}`;
+    case "session_age_greater_than":
+      return `${is} ${condition.milliseconds}`;
+    case "calls_so_far":
+      return `${is} ${condition.greaterThan} ${condition.tool ?? "\0"}`;
+    case "direction":
+      return `${is} ${condition.direction}`;
+    case "all":
+    case "any":
+      return `${is} (${condition.conditions.map(conditionKey).sort().join("\0")})`;
+    case "not":
+      return `${is} (${conditionKey(condition.condition)})`;
+    case "cel":
+      return `${is} ${condition.expression}`;
+  }
+}
+
+/** A text that two fields share where they lead to the same member. */
+export function fieldKey({ steps }: Field): string {
+  return steps.length === 1 ? String(steps[0]) : steps.join("\0");
+}
