@@ -1,0 +1,67 @@
+import { place, url } from "./addresses.ts";
+import { byKind, list, map } from "./collections.ts";
+import { optional, refine, type Shape } from "./shape.ts";
+import { duration, size } from "./units.ts";
+import { choice, number, text } from "./values.ts";
+
+// What is known and not there yet. Its shapes are for editors; that it is written at all is a mistake, until it is there.
+
+const FILE = text({ what: "the path of a file" });
+const any = <T>(shape: Shape<T>): Shape<unknown> => refine(shape, (value: unknown) => value);
+
+/** A byte-exact recording. */
+export const RECORD = byKind(
+  {
+    text: any(FILE),
+    map: any(
+      map({ file: optional(FILE, "Where to.", null), max_size: optional(size(), "When to begin a new one.", null) }),
+    ),
+  },
+  "a file",
+);
+
+/** Two sets of rules, or one that only watches. */
+export const EXPERIMENTS = list(
+  map({
+    id: optional(text(), "How it is called.", null),
+    mode: optional(
+      choice(["split", "shadow"]),
+      "Whether sessions are divided, or the second set only judges.",
+      "shadow" as const,
+    ),
+    share: optional(number({ min: 0, max: 1 }), "The share of sessions that get the second set.", null),
+    config: optional(FILE, "The policy file of the second set.", null),
+  }),
+);
+
+/** Scores against a learnt baseline. */
+export const ANOMALY = map({
+  baseline: optional(FILE, "What was learnt.", null),
+  threshold: optional(number({ min: 0, max: 1 }), "From which score on a call is odd.", null),
+});
+
+/** The dashboard, on a port of its own. */
+export const DASHBOARD = byKind(
+  {
+    text: any(place()),
+    number: any(place()),
+    map: any(
+      map({ listen: optional(place(), "Where it is.", null), token: optional(text(), "Who may see it.", null) }),
+    ),
+  },
+  "a port or host:port",
+);
+
+/** Metrics for Prometheus. */
+export const METRICS = map({
+  listen: optional(place(), "Where they are.", null),
+  path: optional(text(), "Under which path.", "/metrics"),
+});
+
+/** Traces for OpenTelemetry. */
+export const TRACING = map({
+  endpoint: optional(url(), "Where to send them (OTLP).", null),
+  service_name: optional(text(), "How we are called there.", "fairlead"),
+  sample: optional(number({ min: 0, max: 1 }), "The share of conversations that are traced.", 1),
+  interval: optional(duration(), "How often they are sent.", 5000),
+});
