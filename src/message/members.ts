@@ -65,7 +65,8 @@ export function readString(bytes: Buffer, span: Span | null): string | null {
   return readText(bytes, span.start + 1, span.end - 1);
 }
 
-function endOfValue(bytes: Buffer, at: number): number {
+/** Behind the value that begins here. */
+export function endOfValue(bytes: Buffer, at: number): number {
   const first = bytes[at];
   if (first === QUOTE) return afterString(bytes, at);
   if (first !== OPEN_OBJECT && first !== OPEN_ARRAY) {
@@ -86,7 +87,7 @@ function endOfValue(bytes: Buffer, at: number): number {
 }
 
 /** Behind the string that begins here. */
-function afterString(bytes: Buffer, at: number): number {
+export function afterString(bytes: Buffer, at: number): number {
   const long = ++at + 24;
   for (let byte = bytes[at]; byte !== QUOTE; byte = bytes[at]) {
     at += byte === BACKSLASH ? 2 : 1;
@@ -99,7 +100,8 @@ function endsScalar(byte: number): boolean {
   return byte === COMMA || byte === CLOSE_OBJECT || byte === CLOSE_ARRAY || isSpace(byte);
 }
 
-function skipSpace(bytes: Buffer, at: number): number {
+/** The first place from here on that is no whitespace. */
+export function skipSpace(bytes: Buffer, at: number): number {
   while (isSpace(bytes[at])) at++;
   return at;
 }

@@ -1,0 +1,53 @@
+import type { Json } from "../policy/rules/rule.ts";
+
+/**
+ * Compact JSON of a value, integers beyond 2^53 exact. Null where there is none: a number that is
+ * not finite, something that is no value of JSON, or one that is nested deeper than any message.
+ */
+export function encodeJson(value: unknown): string | null {
+  try {
+    return encode(value as Json, 0);
+  } catch (error) {
+    if (error === NO_JSON) return null;
+    throw error;
+  }
+}
+
+const NO_JSON = new Error("no JSON");
+
+/** Deeper messages are refused; this also ends the walk through a value that contains itself. */
+const MAX_DEPTH = 128;
+
+function encode(value: Json, depth: number): string {
+  if (depth > MAX_DEPTH) throw NO_JSON;
+  if (value === null) return "null";
+  switch (typeof value) {
+    case "string":
+      return JSON.stringify(value);
+    case "boolean":
+    case "bigint":
+      return String(value);
+    case "number":
+      if (!Number.isFinite(value)) throw NO_JSON;
+      return JSON.stringify(value);
+    case "object":
+      if (Array.isArray(value)) return `[${Array.from(value, (one: Json) => encode(one, depth + 1)).join(",")}]`;
+      return encodeObject(value as { readonly [key: string]: Json }, depth);
+    case "undefined":
+    case "function":
+    case "symbol":
+      throw NO_JSON;
+  }
+}
+
+function encodeObject(value: { readonly [key: string]: Json }, depth: number): string {
+  // A date or a map would lose what it holds without a word.
+  const prototype: unknown = Object.getPrototypeOf(value);
+  if (prototype !== null && Object.getPrototypeOf(prototype) !== null) throw NO_JSON;
+  const members: string[] = [];
+  for (const [key, member] of Object.entries(value)) {
+    // As JSON.stringify has it: a member that was taken away by setting it to undefined is none.
+    if (member !== undefined) members.push(`${JSON.stringify(key)}:${encode(member, depth + 1)}`);
+  }
+  return `{${members.join(",")}}`;
+}
