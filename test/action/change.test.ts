@@ -3,6 +3,7 @@ import { describe, expect, test } from "vitest";
 import { type Change, removeAt, removeParam, setAt, setParam, setResult, type Steps } from "../../src/action/change.ts";
 import { encodeJson } from "../../src/action/encode.ts";
 import { type Edit, splice } from "../../src/message/edit.ts";
+import type { Span } from "../../src/message/envelope.ts";
 import { type Message, openMessage, whole } from "../../src/message/message.ts";
 import type { Field } from "../../src/policy/rules/rule.ts";
 import { jsonText } from "../fuzz/json-texts.ts";
@@ -220,10 +221,9 @@ test("taking out is what the same is to a parsed value, and with it goes one com
     expect(change.edits.length).toBeLessThanOrEqual(1);
     for (const { span, by } of change.edits) {
       expect(by).toHaveLength(0);
-      const gone = everyTree(tree).flatMap(({ members, elements }) => [
-        ...members.map(({ start, value }) => ({ start, end: value.end })),
-        ...elements,
-      ]);
+      const gone: Span[] = everyTree(tree).flatMap(({ members, elements }) =>
+        members.map(({ start, value }): Span => ({ start, end: value.end })).concat(elements),
+      );
       // What is cut is one item, and around it space and at most one comma.
       const cut = (start: number, end: number): string => bytes.toString("utf8", start, end);
       const fits = gone.some(

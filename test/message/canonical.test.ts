@@ -1,0 +1,89 @@
+import * as fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { canonicalNumber, canonicalText } from "../../src/message/canonical.ts";
+import { jsonText } from "../fuzz/json-texts.ts";
+import { readJson } from "../fuzz/naive-json.ts";
+import { createRandom } from "../fuzz/random.ts";
+
+const canonical = (text: string, ...without: string[]): string => {
+  const bytes = Buffer.from(text);
+  return canonicalText(bytes, { start: 0, end: bytes.length }, without);
+};
+
+describe("a number has one text, by its exact value", () => {
+  test.each([
+    ["0", "0"],
+    ["-0", "0"],
+    ["0.000e5", "0"],
+    ["1.0", "1"],
+    ["1e2", "100"],
+    ["1E+2", "100"],
+    ["100", "100"],
+    ["-1200", "-1200"],
+    ["0.50", "5e-1"],
+    ["5e-1", "5e-1"],
+    ["9007199254740993", "9007199254740993"],
+    ["9007199254740993.0", "9007199254740993"],
+    ["1e400", `1${"0".repeat(400)}`],
+    ["1e401", "1e401"],
+    ["1e0000000000000000000002", "100"],
+    [`1${"0".repeat(500)}`, "1e500"],
+    ["1e-99999999999999999999", "1e-99999999999999999999:0"],
+  ])("%s is %s", (text, wanted) => {
+    expect(canonicalNumber(text)).toBe(wanted);
+  });
+
+  test("and is taken for the same number by others", () => {
+    fc.assert(
+      fc.property(
+        fc.double({ noNaN: true, noDefaultInfinity: true }),
+        (number) => Number(canonicalNumber(JSON.stringify(number))) === (number === 0 ? 0 : number),
+      ),
+      {
+        examples: [[1e21], [5e-324], [1.7976931348623157e308]],
+      },
+    );
+  });
+
+  test("also when it is as long as a message", () => {
+    const began = performance.now();
+    canonicalNumber(`1e${"9".repeat(5_000_000)}`);
+    canonicalNumber(`${"9".repeat(5_000_000)}.${"0".repeat(5_000_000)}`);
+    expect(performance.now() - began).toBeLessThan(2000);
+  });
+});
+
+test("space, order and escapes make no difference, and values do", () => {
+  expect(canonical('{ "b" : [ 1.0 , "\\u0041" ] , "a" : { } }')).toBe('{"a":{},"b":[1,"A"]}');
+  expect(canonical('{"a":"1"}')).not.toBe(canonical('{"a":1}'));
+  expect(canonical('["a","b"]')).not.toBe(canonical('["b","a"]'));
+});
+
+test("members may be left out, at the top only", () => {
+  expect(canonical('{"_meta":{},"a":{"_meta":1},"name":"x"}', "_meta", "name")).toBe('{"a":{"_meta":1}}');
+});
+
+const read = (one: string): unknown => JSON.parse(one, (_, value: unknown) => (value === 0 ? 0 : value));
+
+test("it is the value, and its own canonical text", () => {
+  fc.assert(
+    fc.property(fc.integer(), (seed) => {
+      const text = jsonText(createRandom(seed)).trim();
+      if (readJson(Buffer.from(text)).tree === null) return;
+      const once = canonical(text);
+      expect(canonical(once)).toBe(once);
+      expect(once).not.toMatch(/[\n\r\t]/);
+      // 1e400 is infinite to JSON.parse in either spelling, and -0 is 0.
+      expect(read(once)).toEqual(read(text));
+    }),
+    { numRuns: 1000 },
+  );
+});
+
+test("a value as deep as any is walked over once", () => {
+  const wide = `[${"1,".repeat(1_000_000)}1]`;
+  const text = "[".repeat(120) + wide + "]".repeat(120);
+  const began = performance.now();
+  expect(canonical(text)).toBe(text);
+  expect(performance.now() - began).toBeLessThan(3000);
+});
