@@ -1,0 +1,83 @@
+import { findCards, findIbans } from "./numbers.ts";
+import { createFinder, findPrivateKeys, type Finder } from "./finder.ts";
+
+// Each pattern takes time in proportion to the text, whatever the text is: what repeats either has nothing behind it
+// that could fail, or begins only where the character before it is none of its own.
+
+/** What is looked for, by name. */
+export const SENSITIVE_KINDS = {
+  github: createFinder(/gh|github_pat_/, /(?<![A-Za-z0-9])(?:gh[pousr]_[A-Za-z0-9]{36,}|github_pat_\w{22,})/g),
+  gitlab: createFinder(
+    /gl/,
+    /(?<![A-Za-z0-9])gl(?:pat|dt|ptt|rt|cbt|soat|ft|imt|agent|oas|ffct)-[A-Za-z0-9_-]{20,}(?:\.[a-z0-9]{2,9}){0,2}/g,
+  ),
+  aws: createFinder(
+    /A3T|A[KSB]IA|ACCA|[sS](?:ecret|ECRET)_?[aA]/,
+    /(?<![A-Za-z0-9])(?:A3T[A-Z0-9]|AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}(?![A-Za-z0-9])|(?<=secret_?access_?key["'\s:=>\\]{1,8})[A-Za-z0-9/+]{40}(?![A-Za-z0-9/+])/gi,
+    // The letters of an access key are capital; those of the name of a secret may be either.
+    (text) => text.length === 40 || text === text.toUpperCase(),
+  ),
+  gcp: createFinder(
+    /AIza|ya29\.|GOCSPX-/,
+    /(?<![A-Za-z0-9])(?:AIza[0-9A-Za-z_-]{35}|ya29\.[0-9A-Za-z_-]{20,}|GOCSPX-[0-9A-Za-z_-]{28})/g,
+  ),
+  slack: createFinder(
+    /xox|xapp-|hooks\.slack\.com/,
+    /(?<![A-Za-z0-9])(?:xox[abeoprs](?:\.xox[bp])?-[A-Za-z0-9-]{10,}|xapp-\d-[A-Za-z0-9-]{10,})|(?<=hooks\.slack\.com\/(?:services|workflows|triggers)\/)[A-Za-z0-9/_+-]{20,}/g,
+  ),
+  openai: createFinder(
+    /sk-/,
+    /(?<![A-Za-z0-9])sk-(?:(?:proj|svcacct|admin|None)-[A-Za-z0-9_-]{20,}|[A-Za-z0-9]{32,})/g,
+  ),
+  anthropic: createFinder(/sk-ant-/, /(?<![A-Za-z0-9])sk-ant-[A-Za-z0-9_-]{20,}/g),
+  stripe: createFinder(
+    /_live_|_test_|whsec_/,
+    /(?<![A-Za-z0-9])(?:[srp]k_(?:live|test)_[A-Za-z0-9]{16,}|whsec_[A-Za-z0-9+/=]{32,})/g,
+  ),
+  npm: createFinder(
+    /npm_|_authToken/,
+    /(?<![A-Za-z0-9])npm_[A-Za-z0-9]{36,}|(?<=_authToken\s{0,2}=\s{0,2})[^\s"'$]{8,}/g,
+  ),
+  jwt: createFinder(/eyJ/, /(?<![\w-])eyJ[\w-]{8,}\.eyJ[\w-]{8,}\.[\w-]*/g),
+  private_key: { hint: /PRIVATE KEY/, find: findPrivateKeys },
+  basic_auth: createFinder(/:\/\//, /(?<=[a-z0-9+.-]:\/\/)[^\s/?#@:"'<>]*:[^\s/?#"'<>]+(?=@)/gi),
+  email: createFinder(/@/, /(?<![\p{L}\p{N}._%+'-])[\p{L}\p{N}._%+'-]+@(?:[\p{L}\p{N}-]{1,63}\.){1,8}\p{L}{2,24}/gu),
+  phone: createFinder(
+    /\d[\d .()/-]{6}/,
+    /(?<![\w+.])(?:\+|00)[1-9](?:[ .\-/()]{0,3}\d){7,14}(?!\d)|(?<![\w.+-])(?:\([2-9]\d\d\) ?|[2-9]\d\d[-. ])\d{3}[-. ]\d{4}(?![\w-])/g,
+  ),
+  credit_card: { hint: /\d[\d -]{11}/, find: findCards },
+  iban: { hint: /[A-Z]{2}\d\d/, find: findIbans },
+  ipv4: createFinder(
+    /\d\.\d/,
+    /(?<![\w.])(?:(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)\.){3}(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)(?!\.?\w)/g,
+  ),
+} as const satisfies Record<string, Finder>;
+
+/** The name of a kind. */
+export type SensitiveKind = keyof typeof SENSITIVE_KINDS;
+
+/** Names for many kinds at once. */
+export const KIND_GROUPS: Readonly<Record<"secrets" | "personal", readonly SensitiveKind[]>> = {
+  secrets: [
+    "github",
+    "gitlab",
+    "aws",
+    "gcp",
+    "slack",
+    "openai",
+    "anthropic",
+    "stripe",
+    "npm",
+    "jwt",
+    "private_key",
+    "basic_auth",
+  ],
+  personal: ["email", "phone", "credit_card", "iban", "ipv4"],
+};
+
+/** The kinds that a name stands for; null where it stands for none. */
+export function kindsOf(name: string): readonly SensitiveKind[] | null {
+  if (Object.hasOwn(KIND_GROUPS, name)) return KIND_GROUPS[name as keyof typeof KIND_GROUPS];
+  return Object.hasOwn(SENSITIVE_KINDS, name) ? [name as SensitiveKind] : null;
+}

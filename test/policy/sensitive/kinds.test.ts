@@ -1,0 +1,168 @@
+import { describe, expect, test } from "vitest";
+import { KIND_GROUPS, kindsOf, SENSITIVE_KINDS, type SensitiveKind } from "../../../src/policy/sensitive/kinds.ts";
+
+const found = (kind: SensitiveKind, text: string): string[] =>
+  SENSITIVE_KINDS[kind].find(text).map(({ start, end }) => text.slice(start, end));
+
+// Put together here, so that nobody takes them for lost ones.
+const x = (count: number): string => "aB3dE5gH7j".repeat(10).slice(0, count);
+const PEM = "-----BEGIN RSA PRIVATE KEY-----\nMIIE\n-----END RSA PRIVATE KEY-----";
+
+const EXAMPLES: Record<SensitiveKind, readonly string[]> = {
+  github: [`ghp_${x(36)}`, `gho_${x(36)}`, `ghs_${x(40)}`, `github_pat_${x(22)}_${x(59)}`],
+  gitlab: [`glpat-${x(20)}`, `glrt-${x(20)}`, `glpat-${x(27)}.01.1a2b3c4d5`],
+  aws: ["AKIAIOSFODNN7EXAMPLE", "ASIAIOSFODNN7EXAMPLE"],
+  gcp: [`AIza${x(35)}`, `ya29.${x(40)}`, `GOCSPX-${x(28)}`],
+  slack: [`xoxb-${"1".repeat(12)}-${x(24)}`, `xapp-1-A111-22-${x(20)}`],
+  openai: [`sk-proj-${x(40)}`, `sk-${x(48)}`, `sk-svcacct-${x(30)}`],
+  anthropic: [`sk-ant-api03-${x(90)}`],
+  stripe: [`sk_live_${x(24)}`, `rk_test_${x(24)}`, `whsec_${x(32)}`],
+  npm: [`npm_${x(36)}`],
+  jwt: [`eyJ${x(20)}.eyJ${x(30)}.${x(43)}`],
+  private_key: [PEM, PEM.replaceAll("RSA ", ""), PEM.replaceAll("RSA", "OPENSSH").replaceAll("\n", "\\n")],
+  basic_auth: ["user:pa55", "user:p@ss", ":token"],
+  email: ["jo.doe+x@mail.example.org", "müller@bücher.example"],
+  phone: ["+49 30 1234567", "+1 (415) 555-2671", "+14155552671", "415-555-2671", "(415) 555-2671"],
+  credit_card: ["4111 1111 1111 1111", "5555555555554444", "3782-822463-10005", "6011111111111117"],
+  iban: ["DE89370400440532013000", "GB82 WEST 1234 5698 7654 32", "NO93 8601 1117 947"],
+  ipv4: ["192.168.0.1", "8.8.8.8", "255.255.255.255"],
+};
+
+const ALIKE: Partial<Record<SensitiveKind, readonly string[]>> = {
+  github: ["ghp_short", `aghp_${x(36)}`],
+  aws: ["AKIAIOSFODNN7EXAMPL", "akiaiosfodnn7example", `AKIA${"B".repeat(40)}`],
+  openai: ["sk-learn", "task-force-sk-1"],
+  stripe: ["sk_live_short"],
+  jwt: [`eyJ${x(20)}`, `eyJ${x(20)}.${x(20)}.${x(20)}`],
+  private_key: ["-----BEGIN PUBLIC KEY-----", "a PRIVATE KEY"],
+  basic_auth: ["https://example.org/a:b@c", "http://example.org:8080/", "mailto:jo@example.org"],
+  email: ["@decorator", "a@b", "jo@example.", "user@localhost"],
+  phone: ["2024-01-02 03:04:05", "1.2.3.4", "12345678901234", "v415-555-2671", "1-2-3"],
+  credit_card: ["4111 1111 1111 1112", "1234567890123456", "1700000000000000", "4111.1111.1111.1111"],
+  iban: ["DE89370400440532013001", "DE8937040044053201300", "XX89370400440532013000", "ABCD1234"],
+  ipv4: ["256.1.1.1", "1.2.3", "1.2.3.4.5", "v1.2.3.4", "01.2.3.4"],
+};
+
+/** Around an address with a password there is one. */
+const around = (kind: SensitiveKind, text: string): string =>
+  kind === "basic_auth" ? `see https://${text}@host.example/x?y, or` : `see ${text}, or "so".`;
+
+describe("what is sensitive is found, and all of it", () => {
+  for (const kind of Object.keys(EXAMPLES) as SensitiveKind[]) {
+    test.each(EXAMPLES[kind])(`${kind} %#`, (text) => {
+      expect(found(kind, around(kind, text))).toEqual([text]);
+      const twice = `${around(kind, text)}\n${around(kind, text)}`;
+      expect(found(kind, twice)).toEqual([text, text]);
+    });
+  }
+
+  test("a secret key by the name before it", () => {
+    const secret = `${x(39)}/`;
+    for (const name of ["aws_secret_access_key = ", 'SecretAccessKey": "', "AWS_SECRET_ACCESS_KEY="]) {
+      expect(found("aws", `${name}${secret}`)).toEqual([secret]);
+    }
+  });
+
+  test("a private key of which only the beginning is there", () => {
+    expect(found("private_key", `x ${PEM.slice(0, 40)}`)).toEqual([PEM.slice(0, 40)]);
+  });
+
+  test("the secret in the address of a webhook, and a registry's token", () => {
+    expect(found("slack", `https://hooks.slack.com/services/T0/B0/${x(24)} x`)).toEqual([`T0/B0/${x(24)}`]);
+    expect(found("npm", `//registry.example/:_authToken=${x(20)}`)).toEqual([x(20)]);
+  });
+
+  test("numbers among numbers", () => {
+    expect(found("credit_card", "12 4111 1111 1111 1111 22")).toEqual(["4111 1111 1111 1111"]);
+    expect(found("credit_card", "4111111111111111 5555555555554444")).toEqual(["4111111111111111", "5555555555554444"]);
+    expect(found("iban", "DE89370400440532013000 GB82WEST12345698765432 AND")).toEqual([
+      "DE89370400440532013000",
+      "GB82WEST12345698765432",
+    ]);
+  });
+});
+
+describe("what only looks like it is left", () => {
+  for (const [kind, texts] of Object.entries(ALIKE)) {
+    test.each(texts)(`${kind} %s`, (text) => {
+      expect(found(kind as SensitiveKind, `see ${text} or`)).toEqual([]);
+    });
+  }
+});
+
+test("every kind is in one group, and a name that stands for nothing is known to", () => {
+  expect([...KIND_GROUPS.secrets, ...KIND_GROUPS.personal].sort()).toEqual(Object.keys(SENSITIVE_KINDS).sort());
+  expect(kindsOf("personal")).toBe(KIND_GROUPS.personal);
+  expect(kindsOf("jwt")).toEqual(["jwt"]);
+  expect(kindsOf("toString")).toBeNull();
+  expect(kindsOf("passwords")).toBeNull();
+});
+
+describe("no text takes more time than its length", () => {
+  const PIECES = [
+    "a",
+    "1",
+    "1 ",
+    "1-",
+    "eyJ",
+    "eyJa.",
+    "eyJaaaaaaaa.eyJ",
+    "ghp_",
+    "sk-",
+    "xox",
+    "-----BEGIN PRIVATE KEY-----",
+    "-----END ",
+    "-----BEGIN A B C D ",
+    "a://",
+    "a://:",
+    "a://a:a",
+    "@",
+    "a@",
+    "a@a.",
+    "a@a.a.",
+    "@a.a.a.a",
+    "+1 ",
+    "+1(((",
+    "00",
+    "A1",
+    "DE89",
+    "DE89 ",
+    "DE12 3",
+    "1.",
+    "1.1.1.",
+    "secret_access_key",
+    "secretaccesskey:::",
+    "_authToken = ",
+    "https://hooks.slack.com/services/",
+    "AKIA",
+    "A3T",
+    "é",
+    "😀",
+    "\ud800",
+    " ",
+    "\n",
+    "%",
+    "'",
+    "_",
+    "-",
+    "whsec_",
+    "\u0000",
+  ];
+  const SIZE = 200_000;
+  test.each(Object.keys(SENSITIVE_KINDS) as SensitiveKind[])(
+    "%s",
+    (kind) => {
+      for (const piece of PIECES) {
+        for (const tail of ["", "!", "@", "@a.a", "."]) {
+          const text = piece.repeat(SIZE / piece.length) + tail;
+          const began = performance.now();
+          SENSITIVE_KINDS[kind].find(text);
+          const took = performance.now() - began;
+          // Whatever is worse than linear takes minutes.
+          expect(took, `${piece} ${tail}`).toBeLessThan(500);
+        }
+      }
+    },
+    60_000,
+  );
+});
