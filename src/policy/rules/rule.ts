@@ -20,6 +20,8 @@ export interface Field {
 export interface RulePattern {
   readonly source: string;
   test(text: string): boolean;
+  /** Where in a text it matches, in order. Without it, what matches somewhere is taken to match as a whole. */
+  findAll?(text: string): readonly { readonly start: number; readonly end: number }[];
 }
 
 /** A text with variables in it, taken apart. */
