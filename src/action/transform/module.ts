@@ -1,0 +1,89 @@
+import { isAbsolute, resolve } from "node:path";
+import { pathToFileURL } from "node:url";
+import type { Span } from "../../message/envelope.ts";
+import type { Json } from "../../policy/rules/rule.ts";
+import { type Change, NO_CHANGE, problem } from "../change.ts";
+import { encodeJson } from "../encode.ts";
+import { follow } from "../follow.ts";
+
+/**
+ * A transform that somebody else wrote. It gets a copy of the value and returns another one, or undefined where nothing
+ * is to change.
+ */
+export type TransformFunction = (value: unknown, options: Json, about: TransformSubject) => unknown;
+
+/** What a transform is told about the message whose value it gets. */
+export interface TransformSubject {
+  readonly direction: "up" | "down";
+  /** The method of the message, or of the request it answers; null where that is not known. */
+  readonly method: string | null;
+}
+
+/** Where a transform is. */
+export interface ModuleSetting {
+  /** A path, from the folder of the policy file. */
+  readonly module: string;
+  readonly export: string;
+  readonly options: Json;
+}
+
+/** A transform that was loaded. */
+export interface ModuleTransform {
+  /** Never rejects: what throws, takes too long or returns no JSON is a problem. */
+  run(bytes: Buffer, span: Span, about: TransformSubject): Promise<Change>;
+}
+
+/** Loads a transform. Rejects, with a sentence for people, where there is none. */
+export async function loadTransform(
+  setting: ModuleSetting,
+  folder: string,
+  timeoutMs: number,
+): Promise<ModuleTransform> {
+  const path = isAbsolute(setting.module) ? setting.module : resolve(folder, setting.module);
+  let loaded: Record<string, unknown>;
+  try {
+    loaded = (await import(pathToFileURL(path).href)) as Record<string, unknown>;
+  } catch (cause) {
+    throw new Error(`${setting.module} cannot be loaded: ${reasonOf(cause)}`, { cause });
+  }
+  const transform = Object.hasOwn(loaded, setting.export) ? loaded[setting.export] : undefined;
+  if (typeof transform !== "function") throw new Error(`${setting.module} exports no function ${setting.export}`);
+  return createModuleTransform(transform as TransformFunction, setting.options, timeoutMs);
+}
+
+/** Makes a transform of a function. Work that never gives the event loop back cannot be stopped from here. */
+export function createModuleTransform(transform: TransformFunction, options: Json, timeoutMs: number): ModuleTransform {
+  return {
+    async run(bytes, span, about) {
+      let timer: NodeJS.Timeout | undefined;
+      const late = new Promise<typeof LATE>((done) => {
+        timer = setTimeout(done, timeoutMs, LATE);
+      });
+      try {
+        const copy: unknown = JSON.parse(bytes.toString("utf8", span.start, span.end));
+        // Its options are its own: what it does to them must not reach the next message.
+        const returned = await Promise.race([transform(copy, structuredClone(options), about), late]);
+        if (returned === LATE) return problem(`the transform took longer than ${timeoutMs} ms`);
+        if (returned === undefined) return NO_CHANGE;
+        const text = encodeJson(returned);
+        if (text === null) return problem("the transform returned what is not JSON");
+        const wanted = Buffer.from(text);
+        return { edits: follow({ bytes, span }, { bytes: wanted, span: { start: 0, end: wanted.length } }) };
+      } catch (error) {
+        return problem(`the transform failed: ${reasonOf(error)}`);
+      } finally {
+        clearTimeout(timer);
+      }
+    },
+  };
+}
+
+const LATE = Symbol("late");
+
+function reasonOf(error: unknown): string {
+  try {
+    return (error instanceof Error ? error.message : String(error)).slice(0, 500);
+  } catch {
+    return "without a reason"; // what was thrown throws when it is looked at
+  }
+}
