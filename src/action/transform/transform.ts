@@ -72,7 +72,12 @@ function onTexts(change: TextChange, field: Field | null, keys: boolean): Transf
     const body = bodyOf(envelope);
     const span = body === null || field === null ? body : findAt(bytes, body, field.steps);
     if (span === null) return NO_CHANGE;
-    return { edits: editTexts(bytes, span, { keys, isBody: field === null }, change) };
+    try {
+      return { edits: editTexts(bytes, span, { keys, isBody: field === null }, change) };
+    } catch (error) {
+      // A pattern that cannot be run on a text, say, because that is too long.
+      return problem(`its texts cannot be judged: ${(error as Error).message}`);
+    }
   };
 }
 

@@ -66,15 +66,36 @@ function compile(engine: typeof RE2JS, source: string): SizedPattern | PatternPr
   const size = expression.programSize();
   if (size > MAX_PATTERN_SIZE) return { problem: `is too large: counted repetitions are written out, ${size} steps` };
   const longest = Math.min(MAX_MATCHED_CHARACTERS, Math.floor(MAX_MATCH_WORK / size));
+  const check = (text: string): void => {
+    if (text.length > longest) throw new Unjudgeable(`a text of more than ${longest} characters`);
+  };
   return {
     source,
     size,
     test(text) {
-      if (text.length > longest) throw new Unjudgeable(`a text of more than ${longest} characters`);
+      check(text);
       return expression.test(text);
+    },
+    findAll(text) {
+      check(text);
+      return findAll(expression, text);
     },
   };
 }
+
+/** All matches. Each search is linear, but there may be as many as characters, so they have a time together. */
+function findAll(expression: RE2JS, text: string): { start: number; end: number }[] {
+  const found: { start: number; end: number }[] = [];
+  const matcher = expression.matcher(text);
+  const until = performance.now() + MAX_FIND_MS;
+  while (matcher.find()) {
+    found.push({ start: matcher.start(), end: matcher.end() });
+    if (performance.now() > until) throw new Unjudgeable(`a text that was not searched within ${MAX_FIND_MS} ms`);
+  }
+  return found;
+}
+
+const MAX_FIND_MS = 500;
 
 const ESCAPES = /\\(?:u([0-9A-Fa-f]{4})|u\{([0-9A-Fa-f]{1,6})\}|[^])/g;
 

@@ -173,3 +173,15 @@ describe("a module", () => {
     expect(await module.run(bytes, { start: 0, end: 2 }, ABOUT)).toEqual(one);
   });
 });
+
+test("a text that a pattern cannot be run on is a problem", async () => {
+  const pattern = {
+    source: "x",
+    test(): boolean {
+      throw new Error("a text of more than 7 characters");
+    },
+  };
+  expect(await transformed({ kind: "redact", kinds: [], patterns: [pattern], by: "*" }, call('{"a":"b"}'))).toBe(
+    "cannot: its texts cannot be judged: a text of more than 7 characters",
+  );
+});

@@ -86,3 +86,19 @@ test("what both engines know they match alike", () => {
     { numRuns: 500 },
   );
 });
+
+function places(source: string, text: string): string[] {
+  return (pattern(source).findAll?.(text) ?? []).map(({ start, end }) => text.slice(start, end));
+}
+
+test("all places where a pattern matches are found, in the units of our texts", () => {
+  expect(places("ACME-[0-9]+", "😀 ACME-1 é ACME-22")).toEqual(["ACME-1", "ACME-22"]);
+  expect(places("x*", "axb")).toEqual(["", "x", "", ""]);
+  expect(places("none", "axb")).toEqual([]);
+});
+
+test("a search for all places ends, and says so where it does not come to the end", () => {
+  const began = performance.now();
+  expect(() => pattern("a(?s:.*)b|a").findAll?.("a".repeat(100_000))).toThrow(Unjudgeable);
+  expect(performance.now() - began).toBeLessThan(5000);
+});
