@@ -15,6 +15,8 @@ export type ProxyErrorCode =
   | "BAD_CERTIFICATE"
   | "CANNOT_LISTEN"
   | "BAD_UPSTREAM"
+  | "BAD_WEBHOOK"
+  | "BAD_LOCK_FILE"
   | "CONNECTION_FAILED";
 
 /** A fault of ours, or of what we were asked to do. The first line says what, the second what to do about it. */

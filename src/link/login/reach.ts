@@ -85,7 +85,7 @@ const LOCAL = list(
   "0.0.0.0/8",
   "169.254.0.0/16", // where clouds keep the credentials of their machines
   "224.0.0.0/3",
-  "::/128",
+  "::/96", // nobody, and IPv4 as it was written once
   "fe80::/10",
   "ff00::/8",
   "2001::/32",
@@ -95,6 +95,7 @@ const PRIVATE = list(
   "10.0.0.0/8",
   "100.64.0.0/10",
   "172.16.0.0/12",
+  "192.0.0.0/24",
   "192.168.0.0/16",
   "198.18.0.0/15",
   "fc00::/7",

@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import { connect as connectPlain, type Socket } from "node:net";
+import { connect as connectPlain, type LookupFunction, type Socket } from "node:net";
 import type { ConnectionOptions } from "node:tls";
 import { ConnectionError, ProxyError } from "../../errors.ts";
 import type { Address } from "./address.ts";
@@ -11,6 +11,8 @@ export interface ConnectOptions {
   /** Certificates to trust beside the usual ones: the text of a PEM file. */
   readonly ca: string | null;
   readonly env: NodeJS.ProcessEnv;
+  /** Finds the addresses of a server that is reached directly. Connections go to what it says and nowhere else. */
+  readonly lookup?: LookupFunction;
 }
 
 /** Opens a connection to a server, through a proxy where the environment names one. Rejects with a ConnectionError. */
@@ -19,7 +21,7 @@ export async function openConnection(address: Address, options: ConnectOptions):
   const proxy = proxyFor(address, env);
   const until = Date.now() + timeoutMs;
   const reach = async (place: Address): Promise<Socket> => {
-    const socket = await dial(place, timeoutMs);
+    const socket = await dial(place, timeoutMs, place === address ? options.lookup : undefined);
     socket.setNoDelay(true);
     socket.setKeepAlive(true, KEEP_ALIVE_MS);
     return socket;
@@ -34,9 +36,9 @@ export async function openConnection(address: Address, options: ConnectOptions):
 const KEEP_ALIVE_MS = 30_000;
 
 /** A TCP connection within a time. */
-function dial({ host, port }: Address, timeoutMs: number): Promise<Socket> {
+function dial({ host, port }: Address, timeoutMs: number, lookup?: LookupFunction): Promise<Socket> {
   return new Promise((resolve, reject) => {
-    const socket = connectPlain({ host, port, autoSelectFamily: true });
+    const socket = connectPlain({ host, port, autoSelectFamily: true, ...(lookup === undefined ? {} : { lookup }) });
     socket.on("error", () => {}); // it may break while nobody has taken it over yet
     settle(socket, "connect", { until: Date.now() + timeoutMs, timeoutMs }, () => resolve(socket), reject);
   });

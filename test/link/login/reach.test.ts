@@ -31,6 +31,9 @@ describe("how near an address is", () => {
     ["2002:7f00:1::", 2],
     ["2002:a9fe:a9fe::1", 2],
     ["2002:808:808::1", 0],
+    ["::127.0.0.1", 2],
+    ["::a00:1", 2],
+    ["192.0.0.192", 1],
   ] as const)("%s: %i", (address, near) => {
     expect(nearness(address)).toBe(near);
   });

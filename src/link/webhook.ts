@@ -1,0 +1,221 @@
+import { createHmac } from "node:crypto";
+import { ConnectionError, ProxyError } from "../errors.ts";
+import { guardNear, TOO_NEAR } from "./near.ts";
+import { createTurnstile } from "./turnstile.ts";
+import { type Address, parseAddress } from "./upstream/address.ts";
+import { headerOf } from "./upstream/head.ts";
+import { createPool, type UpstreamCall } from "./upstream/pool.ts";
+
+/** What came back: a body, or why none did. Never both. */
+export type HookReply = { readonly body: Buffer } | { readonly failure: string };
+
+/** Somebody at a URL who hears of messages, or is asked about them. */
+export interface Webhook {
+  /** Sends a body of JSON and waits for nothing. False where too much is waiting already, and this was not sent. */
+  tell(body: Buffer): boolean;
+  /** Sends a body of JSON and waits for the answer. Never rejects. */
+  ask(body: Buffer, signal?: AbortSignal): Promise<HookReply>;
+  /** Resolves when all that was told has left or cannot, at most so many milliseconds from now. */
+  flush(withinMs: number): Promise<void>;
+  /** Ends what is under way. Who asked hears so. */
+  close(): void;
+}
+
+/** Who it is, and how long they may take. */
+export interface WebhookOptions {
+  readonly url: string;
+  /** For all of one request, the time it waits for others included. */
+  readonly timeoutMs: number;
+  /** Signs what is sent. */
+  readonly secret: string | null;
+  /** Whether it may be on this machine or in a private network. */
+  readonly allowPrivate: boolean;
+  /** Certificates to trust beside the usual ones: the text of a PEM file. */
+  readonly ca?: string | null;
+  readonly env?: NodeJS.ProcessEnv;
+  readonly now?: () => number;
+  /** Told when something did not arrive, at most once a minute. Neither secrets nor messages are in it. */
+  readonly onTrouble: (text: string) => void;
+}
+
+/** Requests at a time, of each sort: those that are waited for must not wait for the others. */
+const MAX_INSIDE = 8;
+const MAX_WAITING = 1000;
+/** Bytes that wait to be told. */
+const MAX_QUEUED_BYTES = 16 * 1024 * 1024;
+/** The least an answer may be long. One to a longer question may be twice as long as that. */
+const MAX_REPLY_BYTES = 1024 * 1024;
+const QUIET_MS = 60_000;
+
+/** Makes a webhook. Throws a ProxyError where the URL cannot be used. */
+export function createWebhook(options: WebhookOptions): Webhook {
+  const { timeoutMs, secret, allowPrivate, ca = null, env = process.env, now = Date.now, onTrouble } = options;
+  const address = readAddress(options.url);
+  // A path can be as secret as a password, and often is.
+  const shown = `${address.origin}/…`;
+  const guard = allowPrivate ? null : guardNear(address, env);
+  if (guard !== null && guard.refusal !== null) throw tooNear(shown);
+  const connecting = { timeoutMs, ca, env, ...(guard === null ? {} : { lookup: guard.lookup }) };
+  const pool = createPool(address, connecting, () => {});
+  const asking = createTurnstile(MAX_INSIDE, MAX_WAITING);
+  const telling = createTurnstile(MAX_INSIDE, MAX_WAITING);
+  const pending = new Set<(reply: HookReply) => void>();
+  const flushing = new Set<() => void>();
+  let told = 0; // under way or waiting
+  let queuedBytes = 0;
+  let saidAt = -Infinity;
+  let unsaid = 0;
+
+  function complain(text: string): void {
+    if (now() - saidAt < QUIET_MS) return void unsaid++;
+    saidAt = now();
+    onTrouble(`the webhook ${shown} ${text}${unsaid === 0 ? "" : ` (and ${unsaid} times more)`}`);
+    unsaid = 0;
+  }
+
+  /** Sends one request and calls back once, within the time. */
+  function send(body: Buffer, isAsked: boolean, finish: (reply: HookReply) => void): () => void {
+    const turnstile = isAsked ? asking : telling;
+    let call: UpstreamCall | null = null;
+    let isInside = false;
+    let isOver = false;
+    const end = (reply: HookReply): void => {
+      if (isOver) return;
+      isOver = true;
+      clearTimeout(timer);
+      withdraw?.();
+      call?.abort();
+      pending.delete(end);
+      finish(reply);
+      if (isInside) turnstile.leave();
+    };
+    const timer = setTimeout(() => end({ failure: `did not answer within ${timeoutMs} ms` }), timeoutMs);
+    pending.add(end);
+    const go = async (): Promise<void> => {
+      isInside = true;
+      try {
+        await guard?.check();
+        if (!isOver) call = exchange(body, isAsked, end);
+      } catch (error) {
+        end({ failure: (error as Error).message });
+      }
+    };
+    const withdraw = turnstile.enter(() => void go());
+    if (withdraw === null) end({ failure: "has too much to do" });
+    return () => end({ failure: "was not waited for" });
+  }
+
+  /** One request and its response. Nothing is followed elsewhere. */
+  function exchange(body: Buffer, isAsked: boolean, end: (reply: HookReply) => void): UpstreamCall {
+    const most = isAsked ? Math.max(MAX_REPLY_BYTES, 2 * body.length) : MAX_REPLY_BYTES;
+    const pieces: Buffer[] = [];
+    let size = 0;
+    return pool.send(
+      { method: "POST", path: address.path, headers: headersFor(address, body, secret, now()), body },
+      {
+        head(head) {
+          const { status } = head;
+          if (status < 200 || status > 299) end({ failure: `answered with status ${status}` });
+          else if (isAsked && (headerOf(head, "content-encoding") ?? "identity").toLowerCase() !== "identity")
+            end({ failure: "answered in an encoding nobody asked for" });
+        },
+        body(bytes) {
+          size += bytes.length;
+          if (size > most) end({ failure: "said too much" });
+          else if (isAsked) pieces.push(bytes);
+        },
+        done: () => end({ body: Buffer.concat(pieces) }),
+        failed: (error) => end({ failure: describe(error) }),
+      },
+    );
+  }
+
+  return {
+    tell(body) {
+      if (told >= MAX_WAITING || queuedBytes + body.length > MAX_QUEUED_BYTES) {
+        complain("has too much to do");
+        return false;
+      }
+      told++;
+      queuedBytes += body.length;
+      send(body, false, (reply) => {
+        told--;
+        queuedBytes -= body.length;
+        if ("failure" in reply) complain(reply.failure);
+        if (told === 0) for (const flushed of flushing) flushed();
+      });
+      return true;
+    },
+    ask(body, signal) {
+      return new Promise((resolve) => {
+        const stop = (): void => withdraw();
+        signal?.addEventListener("abort", stop, { once: true });
+        const withdraw = send(body, true, (reply) => {
+          signal?.removeEventListener("abort", stop);
+          if ("failure" in reply && signal?.aborted !== true) complain(reply.failure);
+          resolve(reply);
+        });
+        if (signal?.aborted === true) withdraw();
+      });
+    },
+    flush(withinMs) {
+      if (told === 0) return Promise.resolve();
+      return new Promise((resolve) => {
+        const flushed = (): void => {
+          clearTimeout(timer);
+          flushing.delete(flushed);
+          resolve();
+        };
+        const timer = setTimeout(flushed, withinMs);
+        flushing.add(flushed);
+      });
+    },
+    close() {
+      asking.close();
+      telling.close();
+      saidAt = Infinity; // those who wait are told, and nobody else
+      for (const end of pending) end({ failure: "was closed" });
+      pool.close();
+    },
+  };
+}
+
+function headersFor({ credentials }: Address, body: Buffer, secret: string | null, time: number): string {
+  const lines = [
+    "Content-Type: application/json",
+    "Accept: application/json",
+    "Accept-Encoding: identity",
+    "User-Agent: fairlead",
+  ];
+  if (credentials !== null) lines.push(`Authorization: ${credentials}`);
+  if (secret !== null) lines.push(`Fairlead-Signature: ${signBody(secret, body, time)}`);
+  return lines.map((line) => `${line}\r\n`).join("");
+}
+
+/** The time in seconds, and the HMAC-SHA256 of that, a dot and the body: whoever repeats it later is late. */
+export function signBody(secret: string, body: Buffer, time: number): string {
+  const seconds = Math.floor(time / 1000);
+  const mac = createHmac("sha256", secret).update(`${seconds}.`).update(body).digest("hex");
+  return `t=${seconds},v1=${mac}`;
+}
+
+function readAddress(url: string): Address {
+  try {
+    return parseAddress(url);
+  } catch (cause) {
+    // The URL may hold a secret anywhere, so it is not repeated.
+    throw new ProxyError("BAD_WEBHOOK", "Not the URL of a webhook", "Write one that begins with http:// or https://", {
+      cause,
+    });
+  }
+}
+
+function tooNear(shown: string): ProxyError {
+  const remedy = "Set allow_private: true on it if that is what you want";
+  return new ProxyError("BAD_WEBHOOK", `The webhook ${shown} is not reached: ${TOO_NEAR}`, remedy);
+}
+
+function describe(error: ConnectionError): string {
+  if (error.internalDetails === TOO_NEAR) return `is not reached: ${TOO_NEAR}`;
+  return `cannot be reached: ${error.message}`;
+}
