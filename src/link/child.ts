@@ -1,10 +1,9 @@
-import { type ChildProcess, spawn, spawnSync } from "node:child_process";
+import { type ChildProcess, spawn } from "node:child_process";
 import { accessSync, constants, statSync } from "node:fs";
-import { performance } from "node:perf_hooks";
 import type { Readable, Writable } from "node:stream";
 import { ProxyError } from "../errors.ts";
+import { hasGroup, killFamily, sendSignal } from "./family.ts";
 import { createMark, markedEnvironment } from "./mark.ts";
-import { createSearch } from "./search.ts";
 import { carryStderr, sharesStderr } from "./stderr.ts";
 import { commandLine } from "./windows.ts";
 import { startWatchdog } from "./watchdog.ts";
@@ -78,16 +77,15 @@ export async function startChild({ command, args, env, cwd, onTrouble }: ChildOp
     }),
     complained: child.stderr === null ? Promise.resolve() : carryStderr(child.stderr),
     get hasCompany() {
-      return process.platform !== "win32" && signal(-pid, 0);
+      return hasGroup(pid);
     },
     terminate() {
       if (process.platform === "win32") child.kill();
-      else signal(-pid, "SIGTERM");
+      else sendSignal(-pid, "SIGTERM");
     },
     kill() {
       if (isReleased) return; // the number may be somebody else's by now
-      if (process.platform === "win32") spawnSync("taskkill", ["/pid", String(pid), "/T", "/F"], { stdio: "ignore" });
-      else killAll(pid, mark);
+      killFamily(pid, mark);
     },
     release() {
       isReleased = true;
@@ -96,67 +94,16 @@ export async function startChild({ command, args, env, cwd, onTrouble }: ChildOp
   };
 }
 
-/**
- * Ends a group and all that carries the mark. Whatever is found is stopped first, so that it cannot
- * start anything more, and killed when nothing new turns up: with their parents gone, some could not be
- * found any more.
- */
-function killAll(leader: number, mark: string): void {
-  let news = 0;
-  const search = createSearch(mark, leader, (pid) => {
-    news++;
-    signal(pid, "SIGSTOP");
-  });
-  let pids: readonly number[] = [];
-  signal(-leader, "SIGSTOP");
-  const start = performance.now();
-  let seen = start; // when somebody was last found
-  // Several looks, because one that goes on in a new process all the time is missed by most.
-  for (let empty = 0; empty < EMPTY_LOOKS;) {
-    news = 0;
-    const sight = search.look();
-    const now = performance.now();
-    ({ pids } = sight);
-    if (pids.length > 0) {
-      empty = 0;
-      seen = now;
-    } else if (sight.isWhole) empty++;
-    if (news === 0) kill(leader, pids);
-    // Elsewhere on the machine so much may come and go that no look is whole.
-    if (now - seen > MAX_DOUBT_MS || now - start > MAX_KILL_MS) break;
-  }
-  kill(leader, pids);
-}
-
-function kill(leader: number, pids: readonly number[]): void {
-  signal(-leader, "SIGKILL");
-  for (const pid of pids) signal(pid, "SIGKILL");
-}
-
-/** How long we try to get hold of something that gets away. */
-const MAX_KILL_MS = 1000;
-/** How long we look on when we see nobody, but cannot be sure. */
-const MAX_DOUBT_MS = 250;
-const EMPTY_LOOKS = 3;
-
-/** Sends a signal. False when nobody is there any more. */
-function signal(target: number, name: NodeJS.Signals | 0): boolean {
-  try {
-    return process.kill(target, name);
-  } catch {
-    return false;
-  }
-}
-
-/** Waits until the child runs. */
-function started(child: ChildProcess): Promise<void> {
+/** Waits until a child runs. */
+export function started(child: ChildProcess): Promise<void> {
   return new Promise((resolve, reject) => {
     child.once("spawn", () => resolve());
     child.once("error", reject);
   });
 }
 
-function cannotRun(command: string, cause: NodeJS.ErrnoException): ProxyError {
+/** Why a command could not be started, for people. */
+export function cannotRun(command: string, cause: NodeJS.ErrnoException): ProxyError {
   const shown = showName(command);
   const code = cause.code ?? cause.message;
   switch (code) {

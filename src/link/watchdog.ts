@@ -2,8 +2,10 @@ import { type ChildProcess, spawn } from "node:child_process";
 
 /** A small shell that outlives us by a moment: when we are killed, it ends what we started. */
 export interface Watchdog {
-  /** Tells it whose group to end. */
+  /** Tells it whose group to end. More than one may be watched at a time. */
   watch(leader: number): void;
+  /** A group is gone: its number may be somebody else's by now. */
+  unwatch(leader: number): void;
   /** All is over: it may go without doing anything. */
   dismiss(): void;
 }
@@ -15,7 +17,7 @@ export interface Watchdog {
  */
 export function startWatchdog(mark: string, onError: (error: Error) => void): Watchdog | undefined {
   if (process.platform === "win32") return undefined; // there the job object that libuv makes does it
-  let leader: number | null = null;
+  const leaders = new Set<number>();
   let isDismissed = false;
   let starts = 0;
   let shell: ChildProcess | undefined = start();
@@ -39,13 +41,17 @@ export function startWatchdog(mark: string, onError: (error: Error) => void): Wa
     if (isDismissed) return;
     if (starts > MAX_RESTARTS) return onError(new Error("it is killed again and again"));
     shell = start();
-    if (leader !== null) shell?.stdin?.write(`${leader}\n`);
+    for (const leader of leaders) shell?.stdin?.write(`${leader}\n`);
   }
 
   return {
-    watch(pid) {
-      leader = pid;
+    watch(leader) {
+      leaders.add(leader);
       shell?.stdin?.write(`${leader}\n`);
+    },
+    unwatch(leader) {
+      leaders.delete(leader);
+      shell?.stdin?.write(`-${leader}\n`);
     },
     dismiss() {
       isDismissed = true;
@@ -68,7 +74,7 @@ function startShell(mark: string): ChildProcess {
   return shell;
 }
 
-// Reads the group, then waits for the word or for the end of the pipe. A well-mannered server
+// Reads groups, and those that are gone, until the word comes or the pipe ends. A well-mannered server
 // ends by itself when its stdin closes; the others are asked, and a second later they are made to.
 //
 // `look` finds the same processes as the search in search.ts: what carries the mark, belongs to the group
@@ -76,10 +82,14 @@ function startShell(mark: string): ChildProcess {
 // It looks before anybody is asked: with their parents gone, some could not be found any more.
 const SCRIPT = `
 trap '' HUP INT TERM
-read -r group
-[ "$group" = done ] && exit 0
-read -r word
-[ "$word" = done ] && exit 0
+groups=' '
+while read -r word; do
+  case "$word" in
+    done) exit 0 ;;
+    -*) gone="\${word#-}"; case "$groups" in *" $gone "*) groups="\${groups%% $gone *} \${groups#* $gone }" ;; esac ;;
+    *) groups="$groups$word " ;;
+  esac
+done
 mark=$1
 known=' '
 look() {
@@ -94,13 +104,15 @@ look() {
     while IFS= read -r line; do stat="$stat $line"; done <"$file"
     set -- \${stat##*) }
     case "$pid $1" in "$$ "* | *' ' | *[ZX]) continue ;; esac
-    case "$marked$known group:$3 group:$4 " in
-      *" $pid "* | *" $pid/\${20} "* | *" group:$group "*)
-        pids="$pids$pid "
-        known="$known$pid/\${20} "
-        ;;
-      *) others="$others $pid/\${20}:$2" ;;
-    esac
+    ours=
+    case "$marked$known" in *" $pid "* | *" $pid/\${20} "*) ours=1 ;; esac
+    case "$groups" in *" $3 "* | *" $4 "*) ours=1 ;; esac
+    if [ -n "$ours" ]; then
+      pids="$pids$pid "
+      known="$known$pid/\${20} "
+    else
+      others="$others $pid/\${20}:$2"
+    fi
   done
   grew=1
   while [ -n "$grew" ]; do
@@ -120,7 +132,7 @@ look() {
   done
 }
 look
-[ -n "$group" ] && kill -TERM "-$group"
+for group in $groups; do kill -TERM "-$group"; done
 sleep 1
 round=0
 while [ "$round" -lt 10 ]; do
@@ -129,7 +141,7 @@ while [ "$round" -lt 10 ]; do
     kill -STOP $pids
     look
   fi
-  [ -n "$group" ] && kill -KILL "-$group"
+  for group in $groups; do kill -KILL "-$group"; done
   [ "$pids" = ' ' ] && break
   kill -KILL $pids
   round=$((round + 1))

@@ -24,11 +24,12 @@ function sleeper(env: Record<string, string> = {}): ChildProcess & { pid: number
 const isOver = ({ exitCode, signalCode }: ChildProcess): boolean => exitCode !== null || signalCode !== null;
 
 /** Somebody with a watchdog who is killed as soon as it has one. */
-async function dieWatched(mark: string, leader: number | null): Promise<void> {
+async function dieWatched(mark: string, watched: readonly number[], gone: readonly number[] = []): Promise<void> {
   const script = `
     import { startWatchdog } from ${JSON.stringify(WATCHDOG)};
     const watchdog = startWatchdog(${JSON.stringify(mark)}, (error) => { throw error; });
-    ${leader === null ? "" : `watchdog.watch(${leader});`}
+    for (const leader of ${JSON.stringify(watched)}) watchdog.watch(leader);
+    for (const leader of ${JSON.stringify(gone)}) watchdog.unwatch(leader);
     setTimeout(() => process.kill(process.pid, "SIGKILL"), 50);
   `;
   const args = ["--import", TSX, "--input-type=module", "-e", script];
@@ -60,7 +61,7 @@ describe.runIf(process.platform === "linux")("a watchdog", { timeout: 30_000 }, 
     const leader = sleeper();
     const marked = sleeper({ [MARK_VARIABLE]: `other:${mark}` });
     const stranger = sleeper({ [MARK_VARIABLE]: createMark() });
-    await dieWatched(mark, leader.pid);
+    await dieWatched(mark, [leader.pid]);
     await expect.poll(() => isOver(leader) && isOver(marked), { timeout: 8000 }).toBe(true);
     expect(leader.signalCode).toBe("SIGTERM");
     expect(marked.signalCode).toBe("SIGKILL");
@@ -71,9 +72,19 @@ describe.runIf(process.platform === "linux")("a watchdog", { timeout: 30_000 }, 
   test("ends what carries the mark when its owner was killed before it could say whose group it is", async () => {
     const mark = createMark();
     const marked = sleeper({ [MARK_VARIABLE]: mark });
-    await dieWatched(mark, null);
+    await dieWatched(mark, []);
     await expect.poll(() => isOver(marked), { timeout: 8000 }).toBe(true);
     await expect.poll(() => watchdogs(mark), { timeout: 8000 }).toEqual([]);
+  });
+
+  test("ends all the groups it was told of, and none of those that are gone", async () => {
+    const mark = createMark();
+    const [first, second, third] = [sleeper(), sleeper(), sleeper()];
+    const pids = [first.pid, second.pid, third.pid];
+    await dieWatched(mark, pids, [second.pid, 999_999_999]);
+    await expect.poll(() => isOver(first) && isOver(third), { timeout: 8000 }).toBe(true);
+    await expect.poll(() => watchdogs(mark), { timeout: 8000 }).toEqual([]);
+    expect(isOver(second)).toBe(false);
   });
 
   test("goes without doing anything when it is dismissed", async () => {
