@@ -92,19 +92,20 @@ export function createScriptRunner({ cwd, env = process.env, onComplaint, onTrou
       killFamily(pid, mark);
       dog?.unwatch(pid);
     };
-    hear(stderr, (text) => onComplaint(script.path, text));
+    const heard = hear(stderr, (text) => onComplaint(script.path, text));
     const said = collect(stdout, Math.max(MAX_REPLY_BYTES, 2 * input.length), () => end({ failure: "said too much" }));
     stdin.on("error", () => {}); // it need not read
     stdin.end(input);
     child.once("exit", (code, name) => {
       // What it left in the background ends, too, and with that its pipes are closed.
       kill();
-      if (code !== 0) return end({ failure: code === null ? `was ended by ${name}` : `ended with code ${code}` });
-      const late = setTimeout(() => end({ failure: "left somebody behind who holds its stdout" }), LAST_WORDS_MS);
-      void said.then((body) => {
+      const close = (reply: HookReply): void => {
         clearTimeout(late);
-        end({ body });
-      });
+        if (code === 0) end(reply);
+        else end({ failure: code === null ? `was ended by ${name}` : `ended with code ${code}` });
+      };
+      const late = setTimeout(close, LAST_WORDS_MS, { failure: "left somebody behind who holds its pipes" });
+      void Promise.all([said, heard]).then(([body]) => close({ body }));
     });
     return () => {
       kill();
@@ -169,8 +170,8 @@ function collect(stream: Readable, most: number, onTooMuch: () => void): Promise
   });
 }
 
-/** The lines that are said on a stream, as far as they are heard. */
-function hear(stream: Readable, onLine: (text: string) => void): void {
+/** Hands on the lines that are said on a stream, as far as they are heard. Resolves when it ends. */
+function hear(stream: Readable, onLine: (text: string) => void): Promise<void> {
   let heard = 0;
   let rest = "";
   stream.setEncoding("utf8");
@@ -186,7 +187,10 @@ function hear(stream: Readable, onLine: (text: string) => void): void {
     rest = "";
   });
   stream.on("error", () => {});
-  stream.on("close", () => {
-    if (rest !== "") onLine(rest);
+  return new Promise((resolve) => {
+    stream.on("close", () => {
+      if (rest !== "") onLine(rest);
+      resolve();
+    });
   });
 }

@@ -106,6 +106,8 @@ describe.runIf(process.platform === "linux")("a script", { timeout: 30_000 }, ()
     const { ask, complaints } = runner();
     expect(await ask(script("echo one >&2; echo two >&2; printf three >&2; echo '{}'"))).toBe("{}\n");
     expect(complaints).toEqual(["one", "two", "three"]);
+    expect(await ask(script("echo why >&2; exit 1"))).toBe("failure: ended with code 1");
+    expect(complaints.at(-1)).toBe("why");
     const other = runner();
     expect(await other.ask(script("head -c 3000000 /dev/zero | tr '\\0' 'x' >&2; echo '{}'"))).toBe("{}\n");
     expect(other.complaints.join("").length).toBeLessThan(20_000);
@@ -167,7 +169,7 @@ describe.runIf(process.platform === "linux")("a script", { timeout: 30_000 }, ()
     const path = script("mkdir -p here; : > here/$$; ls here | wc -l; sleep 0.2; rm here/$$");
     const said = await Promise.all(Array.from({ length: 20 }, () => ask(path)));
     expect(Math.max(...said.map(Number))).toBeLessThanOrEqual(8);
-    const slow = script("sleep 1");
+    const slow = script("sleep 30");
     const late = await Promise.all(Array.from({ length: 10 }, () => ask(slow, "", 500)));
     expect(new Set(late)).toEqual(new Set(["failure: did not end within 500 ms"]));
   });

@@ -4,6 +4,7 @@ import { canonicalNumber, canonicalText } from "../../src/message/canonical.ts";
 import { jsonText } from "../fuzz/json-texts.ts";
 import { readJson } from "../fuzz/naive-json.ts";
 import { createRandom } from "../fuzz/random.ts";
+import { cpuTime } from "../support/cpu.ts";
 
 const canonical = (text: string, ...without: string[]): string => {
   const bytes = Buffer.from(text);
@@ -45,11 +46,12 @@ describe("a number has one text, by its exact value", () => {
     );
   });
 
-  test("also when it is as long as a message", () => {
-    const began = performance.now();
-    canonicalNumber(`1e${"9".repeat(5_000_000)}`);
-    canonicalNumber(`${"9".repeat(5_000_000)}.${"0".repeat(5_000_000)}`);
-    expect(performance.now() - began).toBeLessThan(2000);
+  test("also when it is as long as a message", async () => {
+    const took = await cpuTime(() => {
+      canonicalNumber(`1e${"9".repeat(5_000_000)}`);
+      canonicalNumber(`${"9".repeat(5_000_000)}.${"0".repeat(5_000_000)}`);
+    });
+    expect(took).toBeLessThan(3000);
   });
 });
 
@@ -80,10 +82,8 @@ test("it is the value, and its own canonical text", () => {
   );
 });
 
-test("a value as deep as any is walked over once", () => {
+test("a value as deep as any is walked over once", async () => {
   const wide = `[${"1,".repeat(1_000_000)}1]`;
   const text = "[".repeat(120) + wide + "]".repeat(120);
-  const began = performance.now();
-  expect(canonical(text)).toBe(text);
-  expect(performance.now() - began).toBeLessThan(3000);
+  expect(await cpuTime(() => expect(canonical(text)).toBe(text))).toBeLessThan(4000);
 });

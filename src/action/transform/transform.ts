@@ -52,7 +52,7 @@ export async function createTransform(setting: TransformSetting, options: Transf
 }
 
 /** What a message is about: params, result or error. Null where it has none, or cannot be read. */
-export function bodyOf(envelope: Envelope): Span | null {
+function bodyOf(envelope: Envelope): Span | null {
   switch (envelope.kind) {
     case "request":
     case "notification":

@@ -11,6 +11,7 @@ import type { RulePattern } from "../../../src/policy/rules/rule.ts";
 import { jsonText } from "../../fuzz/json-texts.ts";
 import { readJson } from "../../fuzz/naive-json.ts";
 import { createRandom } from "../../fuzz/random.ts";
+import { cpuTime } from "../../support/cpu.ts";
 
 function changed(text: string, change: TextChange, keys = true, isBody = true): string {
   const bytes = Buffer.from(text);
@@ -65,13 +66,11 @@ describe("texts are changed one by one", () => {
     expect(changed(text, redact(["email"]))).toBe(wanted);
   });
 
-  test("ten megabytes of short strings, and of one long one, take a moment", () => {
+  test("ten megabytes of short strings, and of one long one, take a moment", async () => {
     const strings = JSON.stringify(Array.from({ length: 400_000 }, (_, index) => `text number ${index}`));
     const long = JSON.stringify("some words and 1.2.3 4 numbers @ all ".repeat(270_000));
     for (const text of [strings, long]) {
-      const began = performance.now();
-      changed(text, redact(["secrets", "personal"]));
-      expect(performance.now() - began).toBeLessThan(15_000);
+      expect(await cpuTime(() => changed(text, redact(["secrets", "personal"])))).toBeLessThan(10_000);
     }
   }, 60_000);
 });
@@ -202,7 +201,7 @@ describe("stripping", () => {
     );
   });
 
-  test("takes no more time than the text is long", () => {
+  test("takes no more time than the text is long", async () => {
     for (const piece of [
       "\u001b",
       "\u001b[",
@@ -217,9 +216,7 @@ describe("stripping", () => {
       "\ud800",
     ]) {
       const text = piece.repeat(500_000 / piece.length);
-      const began = performance.now();
-      stripControl(text);
-      expect(performance.now() - began, JSON.stringify(piece)).toBeLessThan(1000);
+      expect(await cpuTime(() => stripControl(text)), JSON.stringify(piece)).toBeLessThan(1000);
     }
   });
 });
