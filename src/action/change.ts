@@ -1,8 +1,9 @@
-import { CLOSE_ARRAY, CLOSE_OBJECT, OPEN_ARRAY, OPEN_OBJECT } from "../message/characters.ts";
+import { CLOSE_ARRAY, CLOSE_OBJECT, COMMA, OPEN_ARRAY, OPEN_OBJECT } from "../message/characters.ts";
 import { cutElements, type Edit } from "../message/edit.ts";
 import type { Span } from "../message/envelope.ts";
-import { eachMember, listElements, skipSpace } from "../message/members.ts";
+import { afterString, eachMember, endOfValue, listElements, skipSpace } from "../message/members.ts";
 import type { Message } from "../message/message.ts";
+import { readText } from "../message/text.ts";
 import type { Field, Json } from "../policy/rules/rule.ts";
 import { encodeJson } from "./encode.ts";
 
@@ -45,57 +46,48 @@ export function setResult({ bytes, envelope }: Message, field: Field, value: Jso
  * that is not there is added, with the objects on the way to it. An array grows by one at its end.
  */
 export function setAt(bytes: Buffer, root: Span, steps: Steps, text: string): Change {
-  let at = root;
-  for (let nth = 0; nth < steps.length; nth++) {
-    const step = steps[nth];
-    const rest = steps.slice(nth + 1);
-    const inside = look(bytes, at);
-    if (inside === null) return problem(`${show(steps, nth)} is no object`);
-    const found = findStep(inside, step);
-    if (found !== null) {
-      at = inside.items[found].value;
+  let at = root.start;
+  for (const [nth, step] of steps.entries()) {
+    const next = seek(bytes, at, step);
+    if (next >= 0) {
+      at = next;
       continue;
     }
+    const inside = look(bytes, at);
+    if (inside === null) return problem(`${show(steps, nth)} is no object`);
     if (inside.isArray && step !== "-" && step !== inside.items.length) return problem(noElement(steps, nth, inside));
-    const built = buildMissing(rest, text);
+    const built = buildMissing(steps.slice(nth + 1), text);
     if (typeof built !== "string") return built;
     return insert(inside, inside.isArray ? built : `${JSON.stringify(String(step))}:${built}`);
   }
-  return { edits: [{ span: at, by: Buffer.from(text) }] };
+  const span = steps.length === 0 ? root : { start: at, end: endOfValue(bytes, at) };
+  return { edits: [{ span, by: Buffer.from(text) }] };
 }
 
 /** Takes out what the steps lead to, with one comma. Where nothing is there, nothing is to be done. */
 export function removeAt(bytes: Buffer, root: Span, steps: Steps): Change {
-  let at = root;
-  for (let nth = 0; nth < steps.length; nth++) {
-    const inside = look(bytes, at);
-    const found = inside === null ? null : findStep(inside, steps[nth]);
-    if (inside === null || found === null) return NO_CHANGE;
-    if (nth === steps.length - 1) return { edits: cutElements(inside.items, (index) => index === found) };
-    at = inside.items[found].value;
-  }
-  return problem("the whole of it cannot be taken out");
+  if (steps.length === 0) return problem("the whole of it cannot be taken out");
+  const parent = seekAll(bytes, root.start, steps.slice(0, -1));
+  const value = parent < 0 ? -1 : seek(bytes, parent, steps[steps.length - 1]);
+  const inside = value < 0 ? null : look(bytes, parent);
+  if (inside === null) return NO_CHANGE;
+  return { edits: cutElements(inside.items, (index) => inside.items[index].value === value) };
 }
 
 /** Puts an element before the one at `index` of the array at `span`. */
 export function insertElement(bytes: Buffer, span: Span, index: number, text: string): Change {
   const elements = listElements(bytes, span);
   if (index > elements.length) return problem("the array is too short");
-  if (index === elements.length) return insert(wrap(bytes, span, elements), text);
+  if (index === elements.length) return insert({ items: elements, begin: beginOf(bytes, span.start) }, text);
   const place = elements[index].start;
   return { edits: [{ span: { start: place, end: place }, by: Buffer.from(`${text},`) }] };
 }
 
 /** What stands in the value that the steps lead to, or null. */
 export function findAt(bytes: Buffer, root: Span, steps: Steps): Span | null {
-  let at = root;
-  for (const step of steps) {
-    const inside = look(bytes, at);
-    const found = inside === null ? null : findStep(inside, step);
-    if (inside === null || found === null) return null;
-    at = inside.items[found].value;
-  }
-  return at;
+  if (steps.length === 0) return root;
+  const start = seekAll(bytes, root.start, steps);
+  return start < 0 ? null : { start, end: endOfValue(bytes, start) };
 }
 
 /** The one change that changes nothing. */
@@ -104,6 +96,35 @@ export const NO_CHANGE: Change = { edits: [] };
 /** A change that cannot be made. */
 export function problem(text: string): { readonly problem: string } {
   return { problem: text };
+}
+
+function seekAll(bytes: Buffer, start: number, steps: Steps): number {
+  let at = start;
+  for (const step of steps) {
+    at = seek(bytes, at, step);
+    if (at < 0) return -1;
+  }
+  return at;
+}
+
+/** Where the value begins that one step leads to, or -1. Nothing behind its beginning is looked at: it may be long. */
+function seek(bytes: Buffer, start: number, step: string | number): number {
+  const isArray = bytes[start] === OPEN_ARRAY;
+  if (isArray ? typeof step !== "number" : bytes[start] !== OPEN_OBJECT) return -1;
+  const key = String(step);
+  let at = skipSpace(bytes, start + 1);
+  for (let nth = 0; bytes[at] !== CLOSE_ARRAY && bytes[at] !== CLOSE_OBJECT; nth++) {
+    let isIt = nth === step;
+    if (!isArray) {
+      const end = afterString(bytes, at);
+      isIt = readText(bytes, at + 1, end - 1) === key;
+      at = skipSpace(bytes, skipSpace(bytes, end) + 1);
+    }
+    if (isIt) return at;
+    at = skipSpace(bytes, endOfValue(bytes, at));
+    if (bytes[at] === COMMA) at = skipSpace(bytes, at + 1);
+  }
+  return -1;
 }
 
 /** The members of an object or the elements of an array, from their first byte to their last. */
@@ -115,37 +136,28 @@ interface Inside {
 }
 
 interface Item extends Span {
-  readonly key: string | null;
-  readonly value: Span;
+  /** Where its value begins. */
+  readonly value: number;
 }
 
-function look(bytes: Buffer, span: Span): Inside | null {
-  const first = bytes[span.start];
-  if (first === OPEN_ARRAY) return { isArray: true, ...wrap(bytes, span, listElements(bytes, span)) };
-  if (first !== OPEN_OBJECT) return null;
+function look(bytes: Buffer, start: number): Inside | null {
+  const span = { start, end: start };
+  const isArray = bytes[start] === OPEN_ARRAY;
+  if (!isArray && bytes[start] !== OPEN_OBJECT) return null;
   const items: Item[] = [];
-  eachMember(bytes, span, (key, value, start) => items.push({ key, value, start, end: value.end }));
-  return { isArray: false, items, begin: beginOf(bytes, span) };
-}
-
-function wrap(bytes: Buffer, span: Span, elements: readonly Span[]): Omit<Inside, "isArray"> {
-  return { items: elements.map((value) => ({ ...value, key: null, value })), begin: beginOf(bytes, span) };
+  if (isArray) for (const element of listElements(bytes, span)) items.push({ ...element, value: element.start });
+  else eachMember(bytes, span, (_, value, begins) => items.push({ start: begins, end: value.end, value: value.start }));
+  return { isArray, items, begin: beginOf(bytes, start) };
 }
 
 /** Behind the bracket; in an empty value with space in it, before that space. */
-function beginOf(bytes: Buffer, span: Span): number {
-  const at = skipSpace(bytes, span.start + 1);
-  return bytes[at] === CLOSE_OBJECT || bytes[at] === CLOSE_ARRAY ? span.start + 1 : at;
-}
-
-function findStep({ isArray, items }: Inside, step: string | number): number | null {
-  if (isArray) return typeof step === "number" && step in items ? step : null;
-  const index = items.findIndex(({ key }) => key === String(step));
-  return index < 0 ? null : index;
+function beginOf(bytes: Buffer, start: number): number {
+  const at = skipSpace(bytes, start + 1);
+  return bytes[at] === CLOSE_OBJECT || bytes[at] === CLOSE_ARRAY ? start + 1 : at;
 }
 
 /** Adds an item behind the last one. */
-function insert({ items, begin }: Omit<Inside, "isArray">, text: string): Change {
+function insert({ items, begin }: { readonly items: readonly Span[]; readonly begin: number }, text: string): Change {
   const last = items.at(-1);
   const place = last === undefined ? begin : last.end;
   return { edits: [{ span: { start: place, end: place }, by: Buffer.from(last === undefined ? text : `,${text}`) }] };
