@@ -6,7 +6,7 @@ import { createLearner } from "../relay/learn.ts";
 import { type CatalogueKeeper, createCatalogue } from "../session/catalogue.ts";
 import type { Era } from "../session/era.ts";
 import type { Exchange } from "../session/exchange.ts";
-import { createSession, type Session } from "../session/session.ts";
+import { createSession, type Question, type Session } from "../session/session.ts";
 
 /** A client of our own: it greets a server and asks for its tools. */
 export interface OwnClient {
@@ -16,6 +16,8 @@ export interface OwnClient {
   greet(how: Era | "either"): Promise<Greeting>;
   /** Fetches its list until that is quiet. */
   listTools(greeting: Greeting): Promise<CatalogueKeeper>;
+  /** Asks the server anything. */
+  ask(question: Question): Promise<Message>;
   /** Whether we still wait for the answer to a request of ours. */
   isWaiting(about: Message): boolean;
   /** What has come so far: messages, and the first words that were none. */
@@ -51,7 +53,7 @@ export function createOwnClient({ send, exchange, greetMs, listMs, version }: Ow
   const session: Session = createSession({
     catalogues,
     maxOpenCalls: MAX_OPEN_CALLS,
-    learnTools: true,
+    learnsTools: () => true,
     say: (_, payload) => say(payload),
     now,
   });
@@ -130,6 +132,7 @@ export function createOwnClient({ send, exchange, greetMs, listMs, version }: Ow
     heard,
     greet: (how) => unlessItFails(greet(how)),
     listTools: (greeting) => unlessItFails(list(greeting)),
+    ask: (question) => session.ask(question),
     isWaiting: ({ envelope }) => envelope.kind === "request" && session.calls.up.find(envelope.id.key) !== undefined,
   };
 }

@@ -1,9 +1,10 @@
-import type { Policy } from "../policy/judge.ts";
 import type { Witness } from "../record/witness.ts";
 import { createLearner, type Learner } from "../relay/learn.ts";
+import type { Rulebook } from "../relay/decide.ts";
 import { createPassage, type Passage } from "../relay/passage.ts";
 import type { Catalogue, CatalogueKeeper } from "../session/catalogue.ts";
 import type { Era } from "../session/era.ts";
+import type { Owner } from "../session/owner.ts";
 import { createSession, type Session } from "../session/session.ts";
 
 /** One conversation and the way its messages go. */
@@ -23,7 +24,7 @@ export interface Knowledge {
 
 /** What all conversations have in common. */
 export interface SeatOptions {
-  readonly policy: Policy;
+  readonly rulebook: Rulebook;
   readonly witness: Witness;
   readonly maxOpenCalls: number;
   readonly maxParkedBytes: number;
@@ -36,17 +37,26 @@ export interface SeatOptions {
 export const REMEMBERED = 100;
 
 /** Makes a conversation that remembers so many answered calls. Its tools are those it learns itself, unless they are known already. */
-export function createSeat(options: SeatOptions, say: Say, known: Knowledge | null, remembered: number): Seat {
-  const { policy, witness, maxParkedBytes } = options;
+export function createSeat(
+  options: SeatOptions,
+  say: Say,
+  known: Knowledge | null,
+  remembered: number,
+  owner: Owner = NOBODY,
+): Seat {
+  const { rulebook, witness, maxParkedBytes } = options;
   const session = createSession({
     maxOpenCalls: options.maxOpenCalls,
     remembered,
-    learnTools: policy.tools !== null,
+    owner,
+    learnsTools: () => rulebook.current.policy.tools !== null,
     onLearnt: options.onLearnt,
     say,
     now: options.now,
     ...(known === null ? {} : { catalogues: known.catalogues }),
   });
   const learner = known === null ? createLearner({ session, timeoutMs: options.toolListMs }) : known.learner;
-  return { session, passage: createPassage({ session, policy, learner, witness, maxParkedBytes }) };
+  return { session, passage: createPassage({ session, rulebook, learner, witness, maxParkedBytes }) };
 }
+
+const NOBODY: Owner = { identity: null, scope: null };

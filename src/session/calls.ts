@@ -18,13 +18,22 @@ export interface Call {
   readonly listVersion: number;
   /** Who takes the answer, where the request is our own. Null where the answer was lost. */
   readonly claim: ((answer: Message | null) => void) | null;
-  /** Held by us: the other side has not seen it yet. */
+  /** Held by us: the other side has not seen it yet, or the one who asked has not seen the answer. */
   parked: boolean;
+  /** What whoever judges wants to know again when the answer comes. */
+  memo: Keepsake | null;
+}
+
+/** Something that is kept with an open call. */
+export interface Keepsake {
+  readonly bytes: number;
 }
 
 /** The requests of one direction that are waiting. */
 export interface CallTable {
   readonly size: number;
+  /** The bytes of all that is kept with the calls. */
+  readonly keptBytes: number;
   find(key: number | string): Call | undefined;
   /** Adds a call; its key must be free. False when there is no room. */
   open(call: Call): boolean;
@@ -40,6 +49,15 @@ export interface CallTable {
   waiting(): Call[];
 }
 
+/** So much is kept of what an open call is about. Links may be long: those of data hold all of it. */
+export const MAX_SUBJECT_CHARACTERS = 4096;
+
+/** The beginning of a long text, and not the text behind it: a slice would keep that alive. */
+export function keepSubject(text: string): string {
+  if (text.length <= MAX_SUBJECT_CHARACTERS) return text;
+  return Buffer.from(text.slice(0, MAX_SUBJECT_CHARACTERS), "utf16le").toString("utf16le");
+}
+
 /** How long after its cancellation a call is remembered. */
 export const CANCELLED_FOR_MS = 60_000;
 
@@ -53,9 +71,13 @@ export function createCallTable(maxOpenCalls: number, now: () => number, remembe
   const suspended = new Set<Call>();
   const closed: Call[] = []; // the last ones, in a ring
   let nextClosed = 0;
+  let keptBytes = 0;
 
   function close(call: Call): void {
-    if (calls.get(call.id.key) === call) calls.delete(call.id.key);
+    if (calls.get(call.id.key) === call) {
+      calls.delete(call.id.key);
+      if (call.memo !== null) keptBytes -= call.memo.bytes;
+    }
     if (cancelled.size > 0) cancelled.delete(call);
     if (suspended.size > 0) suspended.delete(call);
     if (remembered > 0) remember(call);
@@ -79,6 +101,9 @@ export function createCallTable(maxOpenCalls: number, now: () => number, remembe
     get size() {
       return calls.size;
     },
+    get keptBytes() {
+      return keptBytes;
+    },
     find(key) {
       if (cancelled.size > 0) sweep();
       if (suspended.size > 0 && calls.size >= maxOpenCalls)
@@ -91,6 +116,7 @@ export function createCallTable(maxOpenCalls: number, now: () => number, remembe
     open(call) {
       if (calls.size >= maxOpenCalls && call.claim === null) return false;
       calls.set(call.id.key, call);
+      if (call.memo !== null) keptBytes += call.memo.bytes;
       return true;
     },
     close,

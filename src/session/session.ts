@@ -9,21 +9,29 @@ import type {
   Span,
 } from "../message/envelope.ts";
 import { guessKey, isSameId, readId, type Id } from "../message/id.ts";
-import { eachElement, findMember, readString } from "../message/members.ts";
+import { findMember, readString } from "../message/members.ts";
 import { type Direction, type Message, opposite } from "../message/message.ts";
 import { describeMethod } from "../message/methods.ts";
 import { createNameReader } from "../message/names.ts";
-import { type Call, type CallTable, createCallTable } from "./calls.ts";
+import { isBatch } from "./batch.ts";
+import { type Call, type CallTable, createCallTable, keepSubject } from "./calls.ts";
 import { type Catalogue, type CatalogueKeeper, createCatalogue } from "./catalogue.ts";
 import { type Era, findClaim } from "./era.ts";
 import type { Exchange } from "./exchange.ts";
 import { disagrees } from "./mirrored.ts";
+import { type Owner, readClientName } from "./owner.ts";
 import { isNotFound, readCursor, readToolPage } from "./tool-page.ts";
 import { beginTurn, type Turn, type TurnDraft } from "./turn.ts";
 
 /** What policy may see of a session. */
 export interface SessionView {
   readonly id: string;
+  /** Whose what rules remember is: this session's, or whoever's, where requests belong to no session. */
+  readonly scope: string;
+  /** Who the client is: somebody we let in, or what stands for one. Null where nobody can tell. */
+  readonly identity: string | null;
+  /** What the client calls itself, once it has said so. */
+  readonly client: string | null;
   /** The revision the handshake settled on, once it has. */
   readonly revision: string | null;
   catalogue(era: Era): Catalogue;
@@ -56,13 +64,15 @@ export interface Question {
 export interface SessionOptions {
   /** How the session is called in the log; a random name unless said otherwise. */
   readonly id?: string;
+  /** Whose it is, where more than one session may be the same one's. */
+  readonly owner?: Owner;
   readonly maxOpenCalls: number;
   /** How many answered calls are remembered, where answers may be brought again. */
   readonly remembered?: number;
   /** What is known of the server's tools, where that is shared between sessions. */
   readonly catalogues?: Readonly<Record<Era, CatalogueKeeper>>;
   /** Whether tool lists are looked into as they pass. */
-  readonly learnTools: boolean;
+  readonly learnsTools: () => boolean;
   /** Told when the whole tool list has been learnt, or learnt anew. */
   readonly onLearnt?: (catalogue: Catalogue) => void;
   /** Sends a message of our own. */
@@ -73,15 +83,21 @@ export interface SessionOptions {
 
 /** Begins a conversation. */
 export function createSession(options: SessionOptions): Session {
-  const { maxOpenCalls, remembered, learnTools, onLearnt = () => {}, say, now } = options;
+  const { maxOpenCalls, remembered, learnsTools, onLearnt = () => {}, say, now } = options;
   const id = options.id ?? randomBytes(8).toString("hex");
   const calls = { up: createCallTable(maxOpenCalls, now, remembered), down: createCallTable(maxOpenCalls, now) };
   const catalogues = options.catalogues ?? { stateful: createCatalogue(now), stateless: createCatalogue(now) };
   let revision: string | null = null;
+  let client: string | null = null;
   let asked = 0;
 
   const session: Session = {
     id,
+    scope: options.owner?.scope ?? id,
+    identity: options.owner?.identity ?? null,
+    get client() {
+      return client;
+    },
     calls,
     now,
     say,
@@ -149,11 +165,13 @@ export function createSession(options: SessionOptions): Session {
       const { tools } = catalogues.stateless;
       if (disagrees(turn, envelope, version, tools)) turn.trouble = "header-mismatch";
       else turn.opens = openCall(turn, envelope, version === null ? "stateful" : "stateless");
+      if (envelope.method.name === "initialize" && envelope.params !== null)
+        client = readClientName(turn.message.bytes, findMember(turn.message.bytes, envelope.params, "clientInfo"));
     }
   }
 
   function needsEra({ exchange }: TurnDraft, { method: { name } }: RequestEnvelope): boolean {
-    return exchange.routed || (learnTools && (name === "tools/list" || name === "tools/call"));
+    return exchange.routed || (learnsTools() && (name === "tools/list" || name === "tools/call"));
   }
 
   function observeAnswer(turn: TurnDraft, envelope: ResultEnvelope | ErrorEnvelope): void {
@@ -175,17 +193,18 @@ export function createSession(options: SessionOptions): Session {
 
   function openCall({ message: { bytes } }: TurnDraft, envelope: RequestEnvelope, era: Era): Call {
     const { id: callId, method, params, subject } = envelope;
-    const isList = learnTools && method.name === "tools/list";
+    const isList = method.name === "tools/list" && learnsTools();
     return {
       id: callId,
       method,
-      subject: subject === null ? null : cut(names.read(bytes, subject)),
+      subject: subject === null ? null : keepSubject(names.read(bytes, subject)),
       cursor: isList && params !== null ? readCursor(bytes, params) : null,
       era,
       since: now(),
       listVersion: catalogues[era].listVersion,
       claim: null,
       parked: false,
+      memo: null,
     };
   }
 
@@ -193,7 +212,18 @@ export function createSession(options: SessionOptions): Session {
     const method = describeMethod(name);
     if (method === null) throw new Error(`no method: ${name}`);
     const listVersion = catalogues[era].listVersion;
-    return { id: callId, method, subject: null, cursor, era, since: now(), listVersion, claim, parked: false };
+    return {
+      id: callId,
+      method,
+      subject: null,
+      cursor,
+      era,
+      since: now(),
+      listVersion,
+      claim,
+      parked: false,
+      memo: null,
+    };
   }
 
   function observeNotification(turn: TurnDraft, envelope: NotificationEnvelope): void {
@@ -220,7 +250,7 @@ export function createSession(options: SessionOptions): Session {
       if (envelope.kind === "result") greet(turn, envelope.result, call);
       return;
     }
-    if (!learnTools) return;
+    if (!learnsTools()) return;
     const catalogue = catalogues[call.era];
     if (envelope.kind === "error") {
       // A server without tools may not know the method either.
@@ -263,24 +293,6 @@ const names = createNameReader();
 
 /** Whose answers say something about the server. */
 const LEARNT_FROM = new Set(["initialize", "server/discover", "tools/list"]);
-
-/** A batch with more members is refused, and so is an empty one. */
-const MAX_BATCH = 100;
-
-function isBatch({ bytes, start, end }: Message): boolean {
-  let length = 0;
-  eachElement(bytes, { start: bytes.indexOf("[", start), end }, () => ++length <= MAX_BATCH);
-  return length > 0 && length <= MAX_BATCH;
-}
-
-/** So much is kept of what an open call is about. Links may be long: those of data hold all of it. */
-const MAX_SUBJECT_CHARACTERS = 4096;
-
-/** The beginning of a long text, and not the text behind it: a slice would keep that alive. */
-function cut(text: string): string {
-  if (text.length <= MAX_SUBJECT_CHARACTERS) return text;
-  return Buffer.from(text.slice(0, MAX_SUBJECT_CHARACTERS), "utf16le").toString("utf16le");
-}
 
 function maySend(sender: "client" | "server" | "both", direction: Direction): boolean {
   return sender === "both" || (sender === "client") === (direction === "up");

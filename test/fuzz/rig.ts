@@ -95,7 +95,7 @@ export function createRig(direction: Direction, revision: string | null, plant: 
   const toClient = createOutlet(sink(heard.client), () => {});
   const session = createSession({
     maxOpenCalls: 1000,
-    learnTools: true,
+    learnsTools: () => true,
     say: (way, payload) => (way === "up" ? toServer : toClient).writeLine(payload),
     now,
   });
@@ -109,7 +109,7 @@ export function createRig(direction: Direction, revision: string | null, plant: 
   const passage = plant(
     createPassage({
       session,
-      policy: FILTER,
+      rulebook: { current: { policy: FILTER, chain: null } },
       learner: createLearner({ session, timeoutMs: 1000 }),
       witness,
       maxParkedBytes: 1024 * 1024,

@@ -5,7 +5,15 @@ import { describeMethod } from "../../src/message/methods.ts";
 function call(key: number | string, claim: Call["claim"] = null): Call {
   const method = describeMethod("ping");
   if (method === null) throw new Error("ping is a method");
-  const rest = { subject: null, cursor: null, era: "stateful", since: 0, listVersion: 0, parked: false } as const;
+  const rest = {
+    subject: null,
+    cursor: null,
+    era: "stateful",
+    since: 0,
+    listVersion: 0,
+    parked: false,
+    memo: null,
+  } as const;
   return { id: { key, quoted: typeof key === "string" ? JSON.stringify(key) : null }, method, claim, ...rest };
 }
 
