@@ -19,12 +19,14 @@ renameSync(next, dist);
 async function buildCommand() {
   const outdir = join(next, "command");
   const late = new Map();
+  // The modules of others may be of either kind, and are loaded by a real import().
+  const importer = join(root, "src", "action", "import-module.ts");
   const splitLate = {
     name: "split-late",
     setup(builder) {
       builder.onResolve({ filter: /^\./ }, ({ kind, path, resolveDir }) => {
-        if (kind !== "dynamic-import") return undefined;
         const file = resolve(resolveDir, path);
+        if (kind !== "dynamic-import" && file !== importer) return undefined;
         const name = `${relative(join(root, "src"), file).replaceAll(/[\\/]/g, "-").replace(/\.ts$/, "")}.cjs`;
         late.set(file, name);
         return { path: `./${name}`, external: true };
@@ -62,7 +64,16 @@ async function buildCommand() {
     for (const [file, name] of late) {
       if (built.has(file)) continue;
       built.add(file);
-      parts.push(await build({ ...options, entryPoints: [file], outfile: join(outdir, name) }));
+      const supported = file === importer ? {} : options.supported;
+      parts.push(
+        await build({
+          ...options,
+          supported,
+          plugins: file === importer ? [] : options.plugins,
+          entryPoints: [file],
+          outfile: join(outdir, name),
+        }),
+      );
     }
   }
   writeFileSync(join(outdir, "package.json"), '{ "type": "commonjs" }\n');

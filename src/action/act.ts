@@ -17,6 +17,10 @@ export function act(verdict: Exclude<Verdict, { do: "park" }>, turn: Turn): Outc
       return turn.opens === undefined
         ? NOTHING
         : { onward: "nothing", back: composeResult(turn.opens.id, verdict.result) };
+    case "change": {
+      const { bytes, start, end } = verdict.message;
+      return { onward: bytes.subarray(start, end), back: null };
+    }
     case "hide": {
       const edits = cutElements(verdict.elements, (index) => verdict.hidden.has(index));
       return { onward: splice(turn.message, edits), back: null };

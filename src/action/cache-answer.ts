@@ -1,10 +1,8 @@
 import { createHash } from "node:crypto";
 import { OPEN_OBJECT } from "../message/characters.ts";
-import { composeResult } from "../message/compose.ts";
 import { splice } from "../message/edit.ts";
 import { flatten } from "../message/flatten.ts";
 import { fold, isAlike } from "../message/fold.ts";
-import type { Id } from "../message/id.ts";
 import { eachMember, findMember, readString } from "../message/members.ts";
 import { type Message, whole } from "../message/message.ts";
 import type { Era } from "../session/era.ts";
@@ -130,10 +128,10 @@ const MAX_LOOK_BYTES = 40;
 const MAX_KEY_CHARACTERS = 1024;
 const GUARDED = new Set(["resultType", "isError", "inputRequests", "task", "taskId", "ttlMs", "cacheScope"].map(fold));
 
-/** The answer for somebody else's question: under their own id, as they spelled it, and with the time it has left. */
-export function replyFromCache(id: Id, { result, ttlMs }: CachedAnswer, ageMs: number): Buffer {
+/** The result for somebody else's question, with the time it has left. */
+export function resultFromCache({ result, ttlMs }: CachedAnswer, ageMs: number): Buffer {
   const place = ttlMs === null ? null : findMember(result, { start: 0, end: result.length }, "ttlMs");
-  if (place === null || ttlMs === null) return composeResult(id, result);
+  if (place === null || ttlMs === null) return result;
   const left = Math.max(0, Math.floor(ttlMs - ageMs));
-  return composeResult(id, splice(whole(result), [{ span: place, by: Buffer.from(String(left)) }]));
+  return splice(whole(result), [{ span: place, by: Buffer.from(String(left)) }]);
 }

@@ -1,5 +1,6 @@
 import type { WireError } from "../message/compose.ts";
 import type { Span } from "../message/envelope.ts";
+import type { Message } from "../message/message.ts";
 
 /** What should happen to a message. Plain data. */
 export type Verdict =
@@ -13,6 +14,8 @@ export type Verdict =
   | { readonly do: "reply"; readonly result: Buffer }
   /** It goes on without these elements of the list it brings. */
   | { readonly do: "hide"; readonly elements: readonly Span[]; readonly hidden: ReadonlySet<number> }
+  /** Something of it is different from here on: this is what goes on. */
+  | { readonly do: "change"; readonly message: Message }
   /** It waits until the tools are known, and is judged again. */
   | { readonly do: "park" };
 
@@ -21,7 +24,7 @@ export interface Decision {
   readonly verdict: Verdict;
   readonly rule: string | null;
   /** What is worth noting, though it changed nothing. */
-  readonly note?: string;
+  readonly note?: string | undefined;
 }
 
 /** Nothing speaks against it. */

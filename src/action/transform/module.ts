@@ -1,10 +1,9 @@
-import { isAbsolute, resolve } from "node:path";
-import { pathToFileURL } from "node:url";
 import type { Span } from "../../message/envelope.ts";
 import type { Json } from "../../policy/rules/rule.ts";
 import { type Change, NO_CHANGE, problem } from "../change.ts";
 import { encodeJson } from "../encode.ts";
 import { follow } from "../follow.ts";
+import { importModule, reasonOf } from "../import-module.ts";
 
 /**
  * A transform that somebody else wrote. It gets a copy of the value and returns another one, or undefined where nothing
@@ -39,13 +38,7 @@ export async function loadTransform(
   folder: string,
   timeoutMs: number,
 ): Promise<ModuleTransform> {
-  const path = isAbsolute(setting.module) ? setting.module : resolve(folder, setting.module);
-  let loaded: Record<string, unknown>;
-  try {
-    loaded = (await import(pathToFileURL(path).href)) as Record<string, unknown>;
-  } catch (cause) {
-    throw new Error(`${setting.module} cannot be loaded: ${reasonOf(cause)}`, { cause });
-  }
+  const loaded = await importModule(setting.module, folder);
   const transform = Object.hasOwn(loaded, setting.export) ? loaded[setting.export] : undefined;
   if (typeof transform !== "function") throw new Error(`${setting.module} exports no function ${setting.export}`);
   return createModuleTransform(transform as TransformFunction, setting.options, timeoutMs);
@@ -79,11 +72,3 @@ export function createModuleTransform(transform: TransformFunction, options: Jso
 }
 
 const LATE = Symbol("late");
-
-function reasonOf(error: unknown): string {
-  try {
-    return (error instanceof Error ? error.message : String(error)).slice(0, 500);
-  } catch {
-    return "without a reason"; // what was thrown throws when it is looked at
-  }
-}

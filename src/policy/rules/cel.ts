@@ -23,6 +23,11 @@ export interface CelProblem {
   readonly at: number | null;
 }
 
+/** Whether an expression cannot be asked. */
+export function isProblem(made: CelTest | CelProblem): made is CelProblem {
+  return "problem" in made;
+}
+
 /** Turns an expression into one that can be asked, or says what is wrong with it. */
 export type CompileCel = (expression: string) => CelTest | CelProblem;
 
