@@ -14,7 +14,7 @@ import { FIRST_LIST } from "./micro-cases.ts";
 
 /** All the rooms of a proxy without its processes: for measuring what they cost. */
 export function createPath(isFiltering: boolean) {
-  const session = createSession({ maxOpenCalls: 1000, learnTools: isFiltering, say: () => {}, now });
+  const session = createSession({ maxOpenCalls: 1000, learnsTools: () => isFiltering, say: () => {}, now });
   const witness = createWitness({
     reporter: { report: fail, end: () => {} },
     audit: null,
@@ -24,7 +24,13 @@ export function createPath(isFiltering: boolean) {
   });
   const filter = isFiltering ? createToolFilter({ deny: [parsePattern("^file_", "deny")], allow: [] }) : null;
   const learner = createLearner({ session, timeoutMs: 1000 });
-  const passage = createPassage({ session, policy: { tools: filter }, learner, witness, maxParkedBytes: 1_000_000 });
+  const passage = createPassage({
+    session,
+    rulebook: { current: { policy: { tools: filter }, chain: null } },
+    learner,
+    witness,
+    maxParkedBytes: 1_000_000,
+  });
   const sources = { up: createSource(), down: createSource() };
   const outlets = { up: createOutlet(createSink(), fail), down: createOutlet(createSink(), fail) };
   const shared = { passage, exchange: LINES, witness, maxMessageBytes: 10_485_760 };

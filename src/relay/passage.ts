@@ -1,12 +1,12 @@
 import { act } from "../action/act.ts";
-import { NOTHING, type Outcome, UNTOUCHED } from "../action/outcome.ts";
+import { NOTHING, type Outcome } from "../action/outcome.ts";
 import { OPEN_OBJECT } from "../message/characters.ts";
 import { composeError, type WireError } from "../message/compose.ts";
 import { FAULTS } from "../message/faults.ts";
 import { createGistReader, type Gist } from "../message/gist.ts";
 import { eachElement } from "../message/members.ts";
-import { type Direction, type Message, openMessage, opposite, type Payload, whole } from "../message/message.ts";
-import { judge, type Policy, WITHDRAWN } from "../policy/judge.ts";
+import { type Direction, type Message, openMessage, opposite, type Payload } from "../message/message.ts";
+import { WITHDRAWN } from "../policy/judge.ts";
 import { UNKNOWN_LIST } from "../policy/tools.ts";
 import type { Decision } from "../policy/verdict.ts";
 import type { Witness } from "../record/witness.ts";
@@ -15,7 +15,9 @@ import type { Exchange } from "../session/exchange.ts";
 import type { Session } from "../session/session.ts";
 import type { Turn } from "../session/turn.ts";
 import { passBatch } from "./batch.ts";
+import { createDecide, type Rulebook } from "./decide.ts";
 import type { Learner } from "./learn.ts";
+import { createWaitingRoom } from "./waiting.ts";
 
 /** What becomes of the messages of one conversation. Every link asks it one question per message. */
 export interface Passage {
@@ -32,7 +34,7 @@ export interface Passage {
 /** What a passage is made of. */
 export interface PassageOptions {
   readonly session: Session;
-  readonly policy: Policy;
+  readonly rulebook: Rulebook;
   readonly learner: Learner;
   readonly witness: Witness;
   /** How many bytes of messages may wait for something at once. */
@@ -40,10 +42,9 @@ export interface PassageOptions {
 }
 
 /** Puts the rooms in a row: message, session, policy, action. */
-export function createPassage({ session, policy, learner, witness, maxParkedBytes }: PassageOptions): Passage {
-  let parkedBytes = 0;
-  // The messages that wait, each with what ends its wait.
-  const parked = new Map<Call, { readonly turn: Turn; readonly wake: () => void }>();
+export function createPassage({ session, rulebook, learner, witness, maxParkedBytes }: PassageOptions): Passage {
+  const room = createWaitingRoom({ session, maxParkedBytes, settle, fail });
+  const decide = createDecide({ session, learner, witness, room, settle });
 
   function pass(payload: Payload, direction: Direction, exchange: Exchange): Outcome | Promise<Outcome> {
     try {
@@ -53,8 +54,7 @@ export function createPassage({ session, policy, learner, witness, maxParkedByte
         if (turn.trouble === null) return passBatch(pass, message, exchange);
         if (exchange.isMember !== true) disappoint(message);
       }
-      const decision = judge(policy, turn);
-      return decision.verdict.do === "park" ? park(turn) : settle(turn, decision);
+      return decide(turn, rulebook.current);
     } catch (error) {
       return fail(payload, direction, error);
     }
@@ -127,45 +127,13 @@ export function createPassage({ session, policy, learner, witness, maxParkedByte
     return { onward: outcome.onward, back: outcome.back, turns: [turn], rule: decision.rule };
   }
 
-  /** Lets a message wait beside the road until the tools are known. Its id is taken meanwhile. */
-  async function park(turn: Turn): Promise<Outcome> {
-    const { opens: call, message, exchange } = turn;
-    const size = message.end - message.start;
-    if (call === undefined || parkedBytes + size > maxParkedBytes) return settle(turn, UNKNOWN_LIST);
-    // A copy: the message is a part of all that was read with it.
-    const kept = whole(Buffer.from(message.bytes.subarray(message.start, message.end)));
-    const waiting: Turn = { ...turn, message: openMessage(kept, message.direction, exchange.breaks) };
-    const table = session.calls[message.direction];
-    call.parked = true;
-    table.open(call);
-    parkedBytes += size;
-    const released = new Promise<void>((wake) => void parked.set(call, { turn: waiting, wake }));
-    try {
-      await Promise.race([learner.know(waiting), released]);
-    } catch (error) {
-      witness.trouble("tools:no-list", `the tool list could not be fetched: ${(error as Error).message}`);
-    }
-    parkedBytes -= size;
-    if (!parked.delete(call)) return NOTHING; // withdrawn, or answered when the conversation ended
-    table.close(call);
-    call.parked = false;
-    try {
-      const outcome = settle(waiting, judge(policy, waiting));
-      return outcome.onward === UNTOUCHED.onward ? { ...outcome, onward: kept.bytes } : outcome;
-    } catch (error) {
-      return fail(kept, message.direction, error);
-    }
-  }
-
   /** Ends the wait of a message that goes nowhere any more. */
-  function release(call: Call, direction: Direction, decision: Decision): void {
+  function release(call: Call, direction: Direction, decision: Decision | null): void {
     session.calls[direction].close(call);
-    const held = parked.get(call);
+    const held = room.release(call);
     if (held === undefined) return;
-    parked.delete(call);
-    held.wake();
     try {
-      witness.saw(held.turn, decision, NOTHING);
+      witness.saw(held.turn, decision ?? held.instead, NOTHING);
     } catch (error) {
       witness.trouble("internal", String(error)); // the others who wait are told all the same
     }
@@ -173,7 +141,7 @@ export function createPassage({ session, policy, learner, witness, maxParkedByte
 
   function giveUpOn(call: Call, direction: Direction, error: WireError): Buffer | null {
     if (session.calls[direction].find(call.id.key) !== call) return null;
-    release(call, direction, UNKNOWN_LIST);
+    release(call, direction, null);
     if (call.claim === null) return composeError(call.id, error);
     call.claim(null);
     return null;

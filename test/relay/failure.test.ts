@@ -194,11 +194,18 @@ describe("when judging itself goes wrong", () => {
 
 /** Two passages of one conversation: in one of them nothing can be recorded. */
 function twoPassages() {
-  const session = createSession({ maxOpenCalls: 10, learnTools: false, say: () => {}, now });
+  const session = createSession({ maxOpenCalls: 10, learnsTools: () => false, say: () => {}, now });
   const learner = createLearner({ session, timeoutMs: 10 });
   const reporter = { report: () => {}, end: () => {} };
   const witness = createWitness({ reporter, audit: null, auditAll: false, time: now, now });
-  const make = (seen: Witness) => createPassage({ session, policy: OPEN, learner, witness: seen, maxParkedBytes: 10 });
+  const make = (seen: Witness) =>
+    createPassage({
+      session,
+      rulebook: { current: { policy: OPEN, chain: null } },
+      learner,
+      witness: seen,
+      maxParkedBytes: 10,
+    });
   return { sound: make(witness), failing: make({ ...witness, saw }) };
 }
 

@@ -1,5 +1,6 @@
 import { PassThrough } from "node:stream";
 import { setTimeout as delay } from "node:timers/promises";
+import type { Chain } from "../../src/chain/chain.ts";
 import type { Policy } from "../../src/policy/judge.ts";
 import { parsePattern } from "../../src/policy/patterns.ts";
 import { createToolFilter } from "../../src/policy/tool-filter.ts";
@@ -9,9 +10,11 @@ import { createReporter } from "../../src/record/report.ts";
 import { createWitness } from "../../src/record/witness.ts";
 import { createLearner } from "../../src/relay/learn.ts";
 import { createOutlet } from "../../src/relay/outlet.ts";
+import type { Rulebook } from "../../src/relay/decide.ts";
 import { createPassage } from "../../src/relay/passage.ts";
 import { pump } from "../../src/relay/pump.ts";
 import { LINES } from "../../src/session/exchange.ts";
+import type { Owner } from "../../src/session/owner.ts";
 import { createSession } from "../../src/session/session.ts";
 
 /** What each side heard, as text. */
@@ -31,11 +34,18 @@ export function denying(...patterns: string[]): Policy {
 /** A policy without rules. */
 export const OPEN: Policy = { tools: null };
 
+/** How a stage is set. */
+export interface StageOptions {
+  readonly maxOpenCalls?: number;
+  readonly maxMessageBytes?: number;
+  readonly toolListMs?: number;
+  readonly maxParkedBytes?: number;
+  readonly chain?: Chain | null;
+  readonly owner?: Owner;
+}
+
 /** A relay between two sides that tests speak for. Its clock is theirs. */
-export function stage(
-  policy: Policy,
-  options: { maxOpenCalls?: number; maxMessageBytes?: number; toolListMs?: number } = {},
-) {
+export function stage(policy: Policy, options: StageOptions = {}) {
   const fromClient = new PassThrough();
   const fromServer = new PassThrough();
   const heard = { client: [] as Buffer[], server: [] as Buffer[] };
@@ -48,9 +58,10 @@ export function stage(
   const toServer = createOutlet(collector(heard.server), () => {});
   const session = createSession({
     maxOpenCalls: options.maxOpenCalls ?? 1000,
-    learnTools: policy.tools !== null,
+    learnsTools: () => policy.tools !== null,
     say: (direction, payload) => (direction === "up" ? toServer : toClient).writeLine(payload),
     now,
+    ...(options.owner === undefined ? {} : { owner: options.owner }),
   });
   const log = createLog({ write: (line) => said.push(line.slice(line.indexOf(" ") + 1).trimEnd()) });
   const reporter = createReporter(log, now);
@@ -67,8 +78,15 @@ export function stage(
     time: () => 0,
     now,
   });
+  const rulebook: Rulebook = { current: { policy, chain: options.chain ?? null } };
   const learner = createLearner({ session, timeoutMs: options.toolListMs ?? 1000 });
-  const passage = createPassage({ session, policy, learner, witness, maxParkedBytes: 1024 * 1024 });
+  const passage = createPassage({
+    session,
+    rulebook,
+    learner,
+    witness,
+    maxParkedBytes: options.maxParkedBytes ?? 1024 * 1024,
+  });
   const shared = { passage, exchange: LINES, witness, maxMessageBytes: options.maxMessageBytes ?? 10 * 1024 * 1024 };
   const up = pump({ direction: "up", source: fromClient, onward: toServer, back: toClient }, shared);
   const down = pump({ direction: "down", source: fromServer, onward: toClient, back: toServer }, shared);
@@ -76,6 +94,8 @@ export function stage(
   return {
     session,
     passage,
+    rulebook,
+    witness,
     events,
     /** The rules that misbehaviour was reported for. */
     troubles,

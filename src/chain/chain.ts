@@ -1,0 +1,238 @@
+import type { WireError } from "../message/compose.ts";
+import type { CompiledRule, Moment } from "../policy/rules/compiled-rule.ts";
+import { type Candidate, askCandidate, type RuleIndex } from "../policy/rules/rule-index.ts";
+import { beginLook } from "../policy/rules/view.ts";
+import { type Decision, PASS } from "../policy/verdict.ts";
+import type { Turn } from "../session/turn.ts";
+import { foresee, isWatching, nameOf, perform, type Transforms } from "./actions.ts";
+import { createInsight } from "./insight.ts";
+import { findExempt, keepMemo, learnFromAnswer, type WantsParams } from "./keep.ts";
+import type { ChainServices } from "./services.ts";
+import type { ChainState } from "./state.ts";
+import { runSteps } from "./run-steps.ts";
+import type { Step } from "./step.ts";
+import { gistOf, innerStops, outerStop } from "./stop.ts";
+import { BLOCKED, type ChainSettings, fail, inOrder, isOver, note, refuse, type Walk } from "./walk.ts";
+
+/** Method interceptors, rules and interceptors, in that order: what stands behind the tool filter. */
+export interface Chain {
+  /** What becomes of a message that nothing else speaks against. No promise is made unless something is waited for. */
+  walk(turn: Turn): Decision | Promise<Decision>;
+}
+
+/** What a chain is made of. */
+export interface ChainOptions {
+  readonly settings: ChainSettings;
+  readonly index: RuleIndex;
+  readonly transforms: Transforms;
+  /** Interceptors of one method, and those of all. */
+  readonly methodSteps: readonly Step[];
+  readonly steps: readonly Step[];
+  readonly state: ChainState;
+  readonly services: ChainServices;
+}
+
+/** Makes a chain. */
+export function createChain(options: ChainOptions): Chain {
+  const { settings, index, transforms, methodSteps, steps, state, services } = options;
+  const allSteps = [...methodSteps, ...steps];
+  const looksInside = createInsight(index, allSteps);
+  const wantsParams: WantsParams = (answer) =>
+    index.keepsParams(answer) || allSteps.some((step) => step.concerns("answered", answer.method));
+
+  function begin(turn: Turn): Walk {
+    const session = state.sessions.of(turn.session.scope);
+    const stop = outerStop(turn, session);
+    return {
+      settings,
+      state,
+      services,
+      session,
+      call: turn.opens,
+      turn,
+      stop,
+      look: beginLook(stop.view),
+      inner: -1,
+      ruling: null,
+      isAllowed: false,
+      hasMatched: false,
+      changedBy: null,
+      notes: [],
+      caches: [],
+      charged: [],
+      forks: [],
+      exempt: findExempt(turn, state),
+      isDetached: false,
+      since: services.now(),
+      delayedMs: 0,
+      abort: null,
+    };
+  }
+
+  /** Judges where the walk stands. */
+  function judgeStop(walk: Walk): void | Promise<void> {
+    return then(runSteps(walk, methodSteps, false), () => {
+      if (isOver(walk)) return;
+      return then(runRules(walk), () => {
+        if (!isOver(walk)) return runSteps(walk, steps, settings.parallel);
+      });
+    });
+  }
+
+  function runRules(walk: Walk): void | Promise<void> {
+    let candidates = index.find(gistOf(walk.stop));
+    let { tool } = walk.stop.view;
+    return inOrder(
+      () => (isOver(walk) ? 0 : candidates.length),
+      (nth) => {
+        const candidate = candidates[nth];
+        return then(runRule(walk, candidate), () => {
+          if (walk.stop.view.tool === tool) return;
+          // It is another tool's call from here on: the rules for that one follow, and those for this one do not.
+          ({ tool } = walk.stop.view);
+          candidates = [...candidates.slice(0, nth + 1), ...following(candidate, index.find(gistOf(walk.stop)))];
+        });
+      },
+    );
+  }
+
+  function runRule(walk: Walk, candidate: Candidate): void | Promise<void> {
+    const { compiled } = candidate;
+    const { rule } = compiled;
+    const hides = walk.stop.isList && rule.actions.some(({ does }) => does === "hide");
+    // Which elements are hidden is found out when they are.
+    const answer = hides ? "yes" : askCandidate(candidate, walk.look);
+    if (answer === "no") return;
+    if (settings.observe || rule.mode === "observe") return watch(walk, compiled, answer);
+    if (answer === "unsure") {
+      walk.hasMatched = true;
+      return fail(walk, nameOf(rule), walk.look.doubt ?? "a condition could not be judged");
+    }
+    if (!hides) walk.hasMatched = true;
+    return inOrder(
+      () => rule.actions.length,
+      (nth) => {
+        const action = rule.actions[nth];
+        const isDone = walk.isAllowed || (walk.ruling !== null && !isOwnReply(walk, compiled));
+        if (isDone && !isWatching(action)) {
+          const isWorse = !settings.failFast && (action.does === "block" || action.does === "inject_error");
+          if (walk.isAllowed || !isWorse) return;
+        }
+        try {
+          return perform(walk, compiled, action, transforms);
+        } catch (error) {
+          fail(walk, nameOf(rule), error instanceof Error ? error.message : String(error));
+        }
+      },
+    );
+  }
+
+  /** Notes what a rule would have done. */
+  function watch(walk: Walk, { rule }: CompiledRule, answer: "yes" | "unsure"): void {
+    for (const action of rule.actions) {
+      let would: string | null;
+      try {
+        would = answer === "unsure" ? "block" : foresee(walk, rule, action);
+      } catch {
+        would = "block";
+      }
+      if (would !== null) return note(walk, would, nameOf(rule));
+    }
+    services.count(`would match ${nameOf(rule)}`);
+  }
+
+  /** Goes to the messages inside, where anybody is interested. */
+  function goInside(walk: Walk): void | Promise<void> {
+    if (isOver(walk) || !looksInside(walk.turn)) return;
+    const stops = innerStops(walk.turn, walk.session, state);
+    if (stops === "unclear") return fail(walk, "chain:unclear", "peers could see different messages inside it");
+    return inOrder(
+      () => (isOver(walk) ? 0 : stops.length),
+      (nth) => {
+        walk.inner = nth;
+        // An earlier one may have been changed: then this one is not where it was.
+        const now = walk.changedBy === null && !walk.isDetached ? stops : innerStops(walk.turn, walk.session, state);
+        if (now === "unclear") return fail(walk, "chain:unclear", "peers could see different messages inside it");
+        walk.stop = now[nth];
+        walk.look = beginLook(walk.stop.view);
+        return judgeStop(walk);
+      },
+    );
+  }
+
+  function conclude(walk: Walk): Decision {
+    const { ruling, changedBy, notes, turn } = walk;
+    const note = notes.length === 0 ? {} : { note: notes.join(" ") };
+    const { envelope } = turn.message;
+    const isSaid = envelope.kind === "request" || envelope.kind === "notification";
+    if (ruling === null && !walk.hasMatched && isSaid && settings.defaultAction === "block") {
+      if (envelope.method.class !== "pass" && !settings.observe) refuse(walk, "chain:default", BY_DEFAULT);
+    }
+    if (walk.ruling !== null) return { ...walk.ruling, ...note };
+    if (isSaid) keepMemo(walk, wantsParams);
+    if (changedBy === null) return notes.length === 0 ? PASS : { ...PASS, ...note };
+    return { verdict: { do: "change", message: turn.message }, rule: changedBy, ...note };
+  }
+
+  /** Passes what nobody looks at. That is found out without looking into it. */
+  function passBy(turn: Turn, kind: Kind): Decision | null {
+    const { envelope, direction } = turn.message;
+    const isSaid = "method" in envelope;
+    const method = isSaid ? envelope.method.name : (turn.answers?.method.name ?? null);
+    const tool = method === "tools/call" ? ((isSaid ? turn.opens : turn.answers)?.subject ?? undefined) : null;
+    const moment: Moment = isSaid ? "said" : "answered";
+    const isList = !isSaid && method !== null && method.endsWith("/list");
+    const session = state.sessions.of(turn.session.scope);
+    session.count(kind, method, turn.answers === undefined ? 0 : services.now() - turn.answers.since);
+    if (isSaid && settings.defaultAction === "block") return null;
+    if (index.find({ moment, direction, method, tool: isList ? undefined : tool }).length > 0) return null;
+    if (allSteps.some((step) => step.concerns(moment, method)) || looksInside(turn)) return null;
+    if (isSaid) keepMemo({ turn, call: turn.opens, caches: [], charged: [], forks: [], session }, wantsParams);
+    return PASS;
+  }
+
+  return {
+    walk(turn) {
+      const { kind } = turn.message.envelope;
+      if (kind === "batch" || kind === "opaque") return PASS; // they are taken apart, or refused, before they come here
+      learnFromAnswer(turn, state);
+      const passed = passBy(turn, kind);
+      if (passed !== null) return passed;
+      const walk = begin(turn);
+      const wait = then(judgeStop(walk), () => goInside(walk));
+      return wait === undefined ? conclude(walk) : wait.then(() => conclude(walk));
+    },
+  };
+}
+
+type Kind = "request" | "notification" | "result" | "error";
+
+const BY_DEFAULT: WireError = {
+  code: BLOCKED,
+  message: "Blocked by policy",
+  data: { rule: "default", action: "block" },
+};
+
+/** Goes on at once, or when something has been waited for. */
+function then(wait: void | Promise<void>, next: () => void | Promise<void>): void | Promise<void> {
+  return wait === undefined ? next() : afterwards(wait, next);
+}
+
+async function afterwards(wait: Promise<void>, next: () => void | Promise<void>): Promise<void> {
+  await wait;
+  await next();
+}
+
+/** A reply that the same rule is still making. */
+function isOwnReply({ ruling }: Walk, { rule }: CompiledRule): boolean {
+  return ruling?.verdict.do === "reply" && ruling.rule === nameOf(rule);
+}
+
+/** Those that come after a candidate. */
+function following({ compiled }: Candidate, candidates: readonly Candidate[]): Candidate[] {
+  const { priority } = compiled.rule;
+  return candidates.filter(({ compiled: other }) => {
+    if (other.rule.priority !== priority) return other.rule.priority < priority;
+    return other.order > compiled.order;
+  });
+}

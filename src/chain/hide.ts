@@ -1,0 +1,48 @@
+import { OPEN_ARRAY, OPEN_OBJECT } from "../message/characters.ts";
+import { cutElements, type Edit } from "../message/edit.ts";
+import type { Span } from "../message/envelope.ts";
+import { eachMember, findMember, listElements, readString } from "../message/members.ts";
+import type { Message } from "../message/message.ts";
+import type { CompiledRule } from "../policy/rules/compiled-rule.ts";
+import { askRule } from "../policy/rules/compiled-rule.ts";
+import { beginLook, type RuleView } from "../policy/rules/view.ts";
+
+/** The member of a result that is a list, and what its elements are called by. */
+const LISTS: Readonly<Record<string, readonly string[]>> = {
+  tools: ["name"],
+  prompts: ["name"],
+  resources: ["uri", "name"],
+  resourceTemplates: ["uriTemplate", "name"],
+  roots: ["uri", "name"],
+  tasks: ["taskId"],
+  skills: ["name"],
+};
+
+/**
+ * The edits that take those elements out of a list that a rule matches. For each of them the rule sees the element as the
+ * result, and its name as the tool. What cannot be judged is hidden.
+ */
+export function hideElements(message: Message, view: RuleView, compiled: CompiledRule): Edit[] {
+  const { bytes, envelope } = message;
+  if (envelope.kind !== "result" || bytes[envelope.result.start] !== OPEN_OBJECT) return [];
+  const edits: Edit[] = [];
+  eachMember(bytes, envelope.result, (key, list) => {
+    if (!Object.hasOwn(LISTS, key) || bytes[list.start] !== OPEN_ARRAY) return;
+    const elements = listElements(bytes, list);
+    const isHidden = elements.map((element) => matches(bytes, element, LISTS[key], view, compiled));
+    edits.push(...cutElements(elements, (index) => isHidden[index]));
+  });
+  return edits;
+}
+
+function matches(
+  bytes: Buffer,
+  element: Span,
+  names: readonly string[],
+  view: RuleView,
+  compiled: CompiledRule,
+): boolean {
+  const name = names.map((each) => readString(bytes, findMember(bytes, element, each))).find((text) => text !== null);
+  const seen: RuleView = { ...view, tool: name ?? null, result: { bytes, ...element } };
+  return askRule(compiled, beginLook(seen)) !== "no";
+}

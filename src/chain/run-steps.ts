@@ -1,0 +1,60 @@
+import type { Step, StepContext } from "./step.ts";
+import { apply, charge, detach, fail, inOrder, isOver, note, refuse, signalOf, type Walk, waitFor } from "./walk.ts";
+
+/** Asks those that a message concerns: one after the other, or all at once. */
+export function runSteps(walk: Walk, some: readonly Step[], together: boolean): void | Promise<void> {
+  if (some.length === 0) return;
+  const { moment, view } = walk.stop;
+  const concerned = some.filter((step) => step.concerns(moment, view.method));
+  if (concerned.length === 0) return;
+  if (together && concerned.length > 1) return runTogether(walk, concerned);
+  return inOrder(
+    () => (isOver(walk) ? 0 : concerned.length),
+    (nth) => runStep(walk, concerned[nth]),
+  );
+}
+
+function runStep(walk: Walk, step: Step): void | Promise<void> {
+  try {
+    const answer = step.intercept(walk.stop, contextOf(walk));
+    if (!(answer instanceof Promise)) return follow(walk, step, answer);
+    return waitFor(walk, step.name, () => answer).then((heard) => {
+      if (heard !== undefined) follow(walk, step, heard);
+    });
+  } catch (error) {
+    fail(walk, step.name, error instanceof Error ? error.message : String(error));
+  }
+}
+
+/** All look at the same message. Only one of them may change it. */
+async function runTogether(walk: Walk, some: readonly Step[]): Promise<void> {
+  detach(walk);
+  const { stop } = walk;
+  const context = contextOf(walk);
+  const answers = await Promise.all(
+    some.map((step) => waitFor(walk, step.name, async () => step.intercept(stop, context))),
+  );
+  let hasChanged = false;
+  for (const [nth, answer] of answers.entries()) {
+    if (answer === undefined || answer === null) continue;
+    const changes = "change" in answer && !("edits" in answer.change && answer.change.edits.length === 0);
+    if (changes && hasChanged) return fail(walk, some[nth].name, "two interceptors changed a message at a time");
+    hasChanged ||= changes;
+    follow(walk, some[nth], answer);
+  }
+}
+
+function follow(walk: Walk, step: Step, answer: Awaited<ReturnType<Step["intercept"]>>): void {
+  if (answer === null) return;
+  if (walk.settings.observe) return note(walk, "refusal" in answer ? "block" : "change", step.name);
+  if ("refusal" in answer) refuse(walk, step.name, answer.refusal);
+  else apply(walk, step.name, answer.change);
+}
+
+function contextOf(walk: Walk): StepContext {
+  return {
+    session: walk.session,
+    signal: () => signalOf(walk),
+    charge: (key, limit, windowMs) => charge(walk, key, limit, windowMs),
+  };
+}

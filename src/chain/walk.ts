@@ -1,0 +1,209 @@
+import type { Change } from "../action/change.ts";
+import { splice } from "../message/edit.ts";
+import type { WireError } from "../message/compose.ts";
+import { type Message, openMessage, whole } from "../message/message.ts";
+import { readText } from "../message/text.ts";
+import type { Verdict } from "../policy/verdict.ts";
+import { beginLook, type Look } from "../policy/rules/view.ts";
+import type { SessionRecord } from "../policy/rules/sessions.ts";
+import type { Call } from "../session/calls.ts";
+import type { Turn } from "../session/turn.ts";
+import type { Taken } from "../policy/rules/windows.ts";
+import type { CacheNote } from "./memo.ts";
+import type { ChainServices, ForkWatch } from "./services.ts";
+import type { ChainState } from "./state.ts";
+import { innerStops, outerStop, type Stop } from "./stop.ts";
+
+/** How the chain is walked, and what it has at hand. */
+export interface ChainSettings {
+  readonly failFast: boolean;
+  readonly parallel: boolean;
+  readonly timeoutMs: number;
+  readonly defaultAction: "allow" | "block";
+  readonly onError: "block" | "allow";
+  /** Whether all rules only watch. */
+  readonly observe: boolean;
+  /** Which server this is, so that its answers are not taken for another's. */
+  readonly server: string;
+}
+
+/** A message on its way along the chain. */
+export interface Walk {
+  readonly settings: ChainSettings;
+  readonly state: ChainState;
+  readonly services: ChainServices;
+  readonly session: SessionRecord;
+  /** The call that the message opens, as the session knows it. */
+  readonly call: Call | undefined;
+  turn: Turn;
+  /** Where it is now: at the message itself, or at one inside. */
+  stop: Stop;
+  look: Look;
+  /** Its number among the stops inside; -1 for the message itself. */
+  inner: number;
+  /** What was decided, unless it goes on. */
+  ruling: Ruling | null;
+  /** Whether a rule has said that enough was judged. */
+  isAllowed: boolean;
+  /** Whether any rule had something to say. */
+  hasMatched: boolean;
+  /** Who changed it last. */
+  changedBy: string | null;
+  readonly notes: string[];
+  readonly caches: CacheNote[];
+  readonly charged: string[];
+  readonly forks: ForkWatch[];
+  /** The limits it was charged to before, and is not again. */
+  readonly exempt: readonly string[];
+  isDetached: boolean;
+  /** When it set out, and how long it was held up on purpose. */
+  readonly since: number;
+  delayedMs: number;
+  /** Ends what is waited for, when it takes too long. Made when somebody wants to know: most walks end at once. */
+  abort: AbortController | null;
+}
+
+/** What ends a walk. */
+export interface Ruling {
+  readonly verdict: Extract<Verdict, { do: "deny" | "drop" | "reply" }>;
+  readonly rule: string;
+}
+
+/** Whether nothing can change any more what becomes of it. */
+export function isOver({ ruling, isAllowed, settings }: Walk): boolean {
+  return isAllowed || (ruling !== null && settings.failFast);
+}
+
+/** Refuses it. Of several refusals the first one is told. */
+export function refuse(walk: Walk, rule: string, error: WireError): void {
+  if (walk.ruling !== null && walk.ruling.verdict.do !== "reply") return;
+  const isSilent = walk.turn.message.envelope.kind === "notification";
+  walk.ruling = { verdict: isSilent ? { do: "drop" } : { do: "deny", error }, rule };
+}
+
+/** Something went wrong in judging: what cannot be judged does not pass, unless somebody wrote that down. */
+export function fail(walk: Walk, rule: string, text: string): void {
+  walk.services.report("warn", rule, `the policy could not be followed: ${text}`);
+  walk.services.count(`failed ${rule}`);
+  if (walk.settings.onError === "allow") return;
+  refuse(walk, rule, { code: BLOCKED, message: "Blocked by policy", data: { rule: bareName(rule), action: "block" } });
+}
+
+/** The code of a refusal, unless the policy has another. */
+export const BLOCKED = -32001;
+
+/** The name of a rule as its author wrote it. */
+export function bareName(rule: string): string {
+  return rule.slice(rule.indexOf(":") + 1);
+}
+
+/** Notes what somebody would have done. */
+export function note(walk: Walk, would: string, name: string): void {
+  walk.notes.push(`would:${would}:${bareName(name)}`);
+  walk.services.count(`would ${would} ${name}`);
+}
+
+/** Takes one of what a limit allows, unless this is a call that was charged before a server's question. */
+export function charge(
+  { exempt, charged, state, settings }: Walk,
+  key: string,
+  limit: number,
+  windowMs: number,
+): Taken {
+  if (exempt.includes(key)) {
+    charged.push(key);
+    return { allowed: true, left: 0 };
+  }
+  const taken = state.limits.take(settings.observe ? `observe:${key}` : key, limit, windowMs);
+  if (taken.allowed) charged.push(key);
+  return taken;
+}
+
+/** Makes a change, and goes on with what came of it. */
+export function apply(walk: Walk, rule: string, change: Change): void {
+  if ("problem" in change) return fail(walk, rule, change.problem);
+  if (change.edits.length === 0) return;
+  const { message } = walk.turn;
+  const changed = openMessage(whole(splice(message, change.edits)), message.direction, "allow");
+  if (changed.envelope.kind !== message.envelope.kind) return fail(walk, rule, "what came of it is no such message");
+  replace(walk, changed);
+  walk.isDetached = true;
+  walk.changedBy = rule;
+}
+
+/** Copies the message, so that what it waits with is no more than itself. */
+export function detach(walk: Walk): void {
+  if (walk.isDetached) return;
+  walk.isDetached = true;
+  const { bytes, start, end, direction } = walk.turn.message;
+  replace(walk, openMessage(whole(Buffer.from(bytes.subarray(start, end))), direction, walk.turn.exchange.breaks));
+}
+
+function replace(walk: Walk, message: Message): void {
+  walk.turn = withMessage(walk.turn, message);
+  walk.stop = outerStop(walk.turn, walk.session);
+  if (walk.inner >= 0) {
+    const stops = innerStops(walk.turn, walk.session, walk.state);
+    if (stops === "unclear" || walk.inner >= stops.length) throw new Error("what was inside is there no more");
+    walk.stop = stops[walk.inner];
+  }
+  const { work } = walk.look;
+  walk.look = beginLook(walk.stop.view);
+  walk.look.work = work;
+}
+
+function withMessage(turn: Turn, message: Message): Turn {
+  const { opens } = turn;
+  const { envelope, bytes } = message;
+  if (opens === undefined || envelope.kind !== "request") return { ...turn, message };
+  const { subject } = envelope;
+  return {
+    ...turn,
+    message,
+    opens: { ...opens, subject: subject === null ? null : readText(bytes, subject.start + 1, subject.end - 1) },
+  };
+}
+
+/** Says when what is waited for is not wanted any more. */
+export function signalOf(walk: Walk): AbortSignal {
+  walk.abort ??= new AbortController();
+  return walk.abort.signal;
+}
+
+/** Waits for something, but no longer than the chain has. Undefined where that took too long, or failed. */
+export async function waitFor<Value>(
+  walk: Walk,
+  rule: string,
+  begin: (signal: AbortSignal) => Promise<Value>,
+): Promise<Value | undefined> {
+  const left = walk.settings.timeoutMs + walk.delayedMs - (walk.services.now() - walk.since);
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<typeof LATE>((resolve) => {
+    timer = setTimeout(resolve, Math.max(0, left), LATE);
+  });
+  try {
+    const value = await Promise.race([begin(signalOf(walk)), late]);
+    if (value !== LATE) return value;
+    walk.abort?.abort();
+    fail(walk, rule, `it took longer than ${walk.settings.timeoutMs} ms`);
+  } catch (error) {
+    fail(walk, rule, error instanceof Error ? error.message : String(error));
+  } finally {
+    clearTimeout(timer);
+  }
+  return undefined;
+}
+
+const LATE = Symbol("late");
+
+/** Visits one after the other. No promise is made unless one of them is waited for. */
+export function inOrder(
+  count: () => number,
+  visit: (nth: number) => void | Promise<void>,
+  from = 0,
+): void | Promise<void> {
+  for (let nth = from; nth < count(); nth++) {
+    const wait = visit(nth);
+    if (wait !== undefined) return wait.then(() => inOrder(count, visit, nth + 1));
+  }
+}

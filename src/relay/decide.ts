@@ -1,0 +1,160 @@
+import { act } from "../action/act.ts";
+import type { Outcome } from "../action/outcome.ts";
+import type { Chain } from "../chain/chain.ts";
+import { composeResult } from "../message/compose.ts";
+import { type Message, openMessage, opposite, whole } from "../message/message.ts";
+import { judge, type Policy } from "../policy/judge.ts";
+import { UNKNOWN_LIST } from "../policy/tools.ts";
+import type { Decision } from "../policy/verdict.ts";
+import type { Witness } from "../record/witness.ts";
+import type { Session } from "../session/session.ts";
+import { readToolPage } from "../session/tool-page.ts";
+import { beginTurn, type Turn } from "../session/turn.ts";
+import type { Learner } from "./learn.ts";
+import type { WaitingRoom } from "./waiting.ts";
+
+/** What decides. A policy may change while we run; each message is judged by one. */
+export interface Rulebook {
+  current: Rules;
+}
+
+/** The tool filter and all that comes before it, and the chain behind it. */
+export interface Rules {
+  readonly policy: Policy;
+  readonly chain: Chain | null;
+}
+
+/** What is needed to decide. */
+export interface DecideOptions {
+  readonly session: Session;
+  readonly learner: Learner;
+  readonly witness: Witness;
+  readonly room: WaitingRoom;
+  readonly settle: (turn: Turn, decision: Decision) => Outcome;
+}
+
+/** Decides about a message, all of it by the same rules, and has that carried out. */
+export type Decide = (turn: Turn, rules: Rules) => Outcome | Promise<Outcome>;
+
+/** Makes what decides: the filter first, then the chain, and the filter again where the chain changed something. */
+export function createDecide({ session, learner, witness, room, settle }: DecideOptions): Decide {
+  function decide(turn: Turn, rules: Rules): Outcome | Promise<Outcome> {
+    const decision = judge(rules.policy, turn);
+    const { chain } = rules;
+    switch (decision.verdict.do) {
+      case "park":
+        return park(turn, rules);
+      case "pass":
+        if (chain === null) return settle(turn, decision);
+        return heed(turn, chain.walk(turn), (walked) => follow(turn, decision, walked, rules));
+      case "hide": {
+        if (chain === null) return settle(turn, decision);
+        // What is hidden is not for rules to see either.
+        const { onward } = act(decision.verdict, turn);
+        if (typeof onward === "string") return settle(turn, decision);
+        const shown: Turn = { ...turn, message: openMessage(whole(onward), turn.message.direction, "allow") };
+        return heed(turn, chain.walk(shown), (walked) => follow(turn, decision, walked, rules));
+      }
+      case "reply":
+        if (chain === null) return settle(turn, decision);
+        return heed(turn, chain.walk(turn), (walked) =>
+          walked.verdict.do === "pass" ? answer(turn, decision, rules) : follow(turn, decision, walked, rules),
+        );
+      case "deny":
+      case "drop":
+      case "change":
+        return settle(turn, decision);
+    }
+  }
+
+  /** Goes on with what the chain says, now or when it has said it. */
+  function heed(
+    turn: Turn,
+    walked: Decision | Promise<Decision>,
+    next: (walked: Decision) => Outcome | Promise<Outcome>,
+  ): Outcome | Promise<Outcome> {
+    return walked instanceof Promise ? room.hold(turn, walked, next, TOO_MUCH) : next(walked);
+  }
+
+  /** Carries out what the chain made of a message on which nobody else had said no. */
+  function follow(turn: Turn, judged: Decision, walked: Decision, rules: Rules): Outcome | Promise<Outcome> {
+    const { verdict, note } = walked;
+    switch (verdict.do) {
+      case "pass":
+        return settle(turn, note === undefined ? judged : { ...judged, note: join(judged.note, note) });
+      case "change":
+        return recheck(turn, { ...walked, note: join(judged.note, note) }, verdict.message, rules);
+      case "reply":
+        return answer(turn, walked, rules);
+      case "deny":
+      case "drop":
+      case "hide":
+      case "park":
+        return settle(turn, walked);
+    }
+  }
+
+  /** A changed message has to stand before the tool filter as any other. */
+  function recheck(turn: Turn, walked: Decision, message: Message, { policy }: Rules): Outcome {
+    const { envelope, bytes } = message;
+    let changed: Turn = { ...turn, message };
+    if (turn.opens !== undefined) {
+      changed = { ...session.observe(message, { ...turn.exchange, mirrored: null }), exchange: turn.exchange };
+      if (changed.opens !== undefined) changed.opens.memo = turn.opens.memo;
+    } else if (turn.list !== null && envelope.kind === "result")
+      changed = { ...changed, list: readToolPage(bytes, envelope.result) ?? "unreadable" };
+    const judged = judge(policy, changed);
+    return settle(changed, judged.verdict.do === "pass" ? walked : judged);
+  }
+
+  /** Answers a request here. Rules about answers hold for ours as for the server's. */
+  function answer(turn: Turn, decision: Decision, rules: Rules): Outcome | Promise<Outcome> {
+    const { verdict } = decision;
+    const { opens, message, exchange } = turn;
+    if (verdict.do !== "reply" || opens === undefined || rules.chain === null) return settle(turn, decision);
+    const composed = whole(composeResult(opens.id, verdict.result));
+    const said = openMessage(composed, opposite(message.direction), "allow");
+    const answering: Turn = { ...beginTurn(session, said, exchange), answers: opens };
+    return heed(turn, rules.chain.walk(answering), (walked) => {
+      const { verdict: last } = walked;
+      if (last.do !== "change") return settle(turn, last.do === "pass" ? decision : walked);
+      const { envelope, bytes } = last.message;
+      if (envelope.kind !== "result") return settle(turn, UNKNOWN_LIST);
+      const result = bytes.subarray(envelope.result.start, envelope.result.end);
+      return settle(turn, { ...walked, verdict: { do: "reply", result } });
+    });
+  }
+
+  /** Lets a call wait until the tools are known, and decides then. */
+  function park(turn: Turn, rules: Rules): Promise<Outcome> | Outcome {
+    const { opens, message, exchange } = turn;
+    if (opens === undefined || !room.hasRoom(turn)) return settle(turn, UNKNOWN_LIST);
+    // A copy: the message is a part of all that was read with it.
+    const kept = whole(Buffer.from(message.bytes.subarray(message.start, message.end)));
+    const waiting: Turn = { ...turn, message: openMessage(kept, message.direction, exchange.breaks) };
+    const known = learner.know(waiting).catch((error: unknown) => {
+      witness.trouble("tools:no-list", `the tool list could not be fetched: ${(error as Error).message}`);
+    });
+    return room.hold(
+      waiting,
+      known,
+      () => {
+        const decision = judge(rules.policy, waiting);
+        return decision.verdict.do === "park" ? settle(waiting, UNKNOWN_LIST) : decide(waiting, rules);
+      },
+      UNKNOWN_LIST,
+    );
+  }
+
+  return decide;
+}
+
+/** The answer to a message that would have to wait where too many wait already. */
+const TOO_MUCH: Decision = {
+  verdict: { do: "deny", error: { code: -32000, message: "Too many messages are waiting to be judged" } },
+  rule: "chain:too-many-waiting",
+};
+
+function join(one: string | undefined, other: string | undefined): string | undefined {
+  return one === undefined || other === undefined ? (one ?? other) : `${one} ${other}`;
+}

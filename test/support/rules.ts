@@ -1,0 +1,109 @@
+import { setTimeout as delay } from "node:timers/promises";
+import { buildChain } from "../../src/chain/build.ts";
+import type { Chain } from "../../src/chain/chain.ts";
+import type { Interceptor } from "../../src/chain/interceptors/interceptor.ts";
+import type { ActionOf, ChainServices, HookReply } from "../../src/chain/services.ts";
+import { type ChainState, createChainState } from "../../src/chain/state.ts";
+import { composeMistakes } from "../../src/policy/file/compose-mistakes.ts";
+import { readPolicy } from "../../src/policy/file/read-policy.ts";
+import { loadCel } from "../../src/policy/rules/cel.ts";
+import { loadPatterns } from "../../src/policy/rules/patterns.ts";
+import { OPEN, stage, type StageOptions } from "./play.ts";
+
+/** What the chain did beside deciding. */
+export interface SideEffects {
+  readonly said: string[];
+  readonly counted: string[];
+  readonly metrics: [string, number][];
+  readonly told: string[];
+  readonly forked: string[];
+  readonly slept: number[];
+}
+
+/** How a chain for tests is made. */
+export interface RuleOptions extends StageOptions {
+  readonly observe?: boolean;
+  readonly state?: ChainState;
+  /** What webhooks and scripts say. */
+  readonly hook?: (
+    action: ActionOf<"webhook"> | ActionOf<"run_script">,
+    body: string,
+  ) => HookReply | Promise<HookReply>;
+  readonly folder?: string;
+  readonly own?: readonly Interceptor[];
+  readonly server?: string;
+}
+
+/** The chain that the rules of a policy file make, and what it does. `clock` is its time. */
+export async function makeChain(
+  text: string,
+  options: RuleOptions,
+  clock: () => number,
+): Promise<{ chain: Chain | null; effects: SideEffects; state: ChainState }> {
+  const engines = { pattern: await loadPatterns(), cel: await loadCel(["matches"]) };
+  const { policy, mistakes } = readPolicy(text, { file: "fairlead.yaml", env: {}, engines });
+  if (policy === null) throw new Error(composeMistakes(mistakes, "text"));
+  const effects: SideEffects = { said: [], counted: [], metrics: [], told: [], forked: [], slept: [] };
+  const services: ChainServices = {
+    report: (level, rule, said) => void effects.said.push(`${level} ${rule} ${said}`),
+    count: (what) => void effects.counted.push(what),
+    metric: (name, value) => void effects.metrics.push([name, value]),
+    tell: (_, body) => void effects.told.push(body.toString()),
+    ask: async (action, body) => (await options.hook?.(action, body.toString())) ?? { failure: "nobody there" },
+    fork(_, rule, __, message) {
+      effects.forked.push(`${rule.id} ${message.bytes.toString("utf8", message.start, message.end)}`);
+      return { answered: ({ bytes, start, end }) => void effects.forked.push(bytes.toString("utf8", start, end)) };
+    },
+    async sleep(milliseconds, signal) {
+      effects.slept.push(milliseconds);
+      await delay(milliseconds, undefined, { signal });
+    },
+    now: clock,
+  };
+  const state = options.state ?? createChainState({ now: clock });
+  const chain = await buildChain(policy.interceptor, {
+    folder: options.folder ?? "/nowhere",
+    observe: options.observe ?? false,
+    server: options.server ?? "test",
+    state,
+    services,
+    ...(options.own === undefined ? {} : { own: options.own }),
+  });
+  return { chain, effects, state };
+}
+
+/** Rules in the middle of a conversation that a test speaks for. */
+export async function stageRules(rules: string, options: RuleOptions = {}) {
+  let clock = 1000;
+  const made = await makeChain(rules, options, () => clock);
+  const played = stage(OPEN, { ...options, chain: made.chain });
+  return {
+    ...played,
+    ...made,
+    wait(milliseconds: number): void {
+      clock += milliseconds;
+      played.wait(milliseconds);
+    },
+  };
+}
+
+/** A policy with these rules: the text of a list. */
+export function rules(text: string, chain = ""): string {
+  const body = text.replaceAll(/^/gm, "    ");
+  return `interceptor:\n${chain === "" ? "" : `  chain: ${chain}\n`}  rules:\n${body}\n`;
+}
+
+/** A request, a notification or an answer, on a line. */
+export function line(value: object): string {
+  return `${JSON.stringify({ jsonrpc: "2.0", ...value })}\n`;
+}
+
+/** A call of a tool. */
+export function call(id: number | string, name: string, args: object = {}, more: object = {}): string {
+  return line({ id, method: "tools/call", params: { name, arguments: args, ...more } });
+}
+
+/** An answer. */
+export function result(id: number | string, value: unknown): string {
+  return line({ id, result: value });
+}
