@@ -51,7 +51,7 @@ export async function findServer(options: FindOptions): Promise<FoundServer> {
 
 /** Fetches the tools of one era in a session of our own. */
 export async function fetchTools(options: FindOptions, found: FoundServer, era: Era): Promise<CatalogueKeeper> {
-  const contact = await open(options, found.kind, found.address);
+  const contact = await openContact(options, found.kind, found.address);
   try {
     const greeting = await contact.client.greet(era);
     if (!greeting.isWelcome) throw new Error("the server does not speak this revision");
@@ -63,7 +63,7 @@ export async function fetchTools(options: FindOptions, found: FoundServer, era: 
 
 /** A server spoken to at one address, or what was heard instead of one. */
 async function tryPath(options: FindOptions, address: Address, redirects = 0): Promise<FoundServer | string> {
-  let contact = await open(options, "streamable", address);
+  let contact = await openContact(options, "streamable", address);
   let greeting = await contact.client.greet("either");
   const { head, error } = contact.heard();
   if (error !== null && head === null) throw cannotConnect(options.address, error.message, error);
@@ -87,7 +87,7 @@ async function tryPath(options: FindOptions, address: Address, redirects = 0): P
     void contact.end.close();
     if (status >= 500) return `status ${status}`;
     try {
-      contact = await open(options, "sse", address);
+      contact = await openContact(options, "sse", address);
     } catch {
       return `status ${status}`;
     }
@@ -122,14 +122,16 @@ async function listWithin(client: OwnClient, greeting: Greeting, listMs: number)
   }
 }
 
-interface Contact {
+/** A session of our own with a server. */
+export interface Contact {
   readonly client: OwnClient;
   readonly end: ServerEnd;
   /** The head of the last response, and the last failure. */
   heard(): { readonly head: ResponseHead | null; readonly error: ConnectionError | null };
 }
 
-async function open(options: FindOptions, kind: FoundServer["kind"], address: Address): Promise<Contact> {
+/** Opens a session of our own with a server that was found. */
+export async function openContact(options: FindOptions, kind: FoundServer["kind"], address: Address): Promise<Contact> {
   const { pool, headers, permit, maxMessageBytes, connectMs, listMs, version } = options;
   let last: ResponseHead | null = null;
   let error: ConnectionError | null = null;

@@ -7,12 +7,13 @@ import type { AuditEvent } from "../record/event.ts";
 import type { Log } from "../record/log.ts";
 import { createReporter, type Reporter } from "../record/report.ts";
 import { createWitness, type Witness } from "../record/witness.ts";
+import type { Rulebook } from "../relay/decide.ts";
 import type { Catalogue } from "../session/catalogue.ts";
 import type { Limits, Timeouts } from "./limits.ts";
 
 /** What all conversations of one proxy have in common: what decides, and who sees it. */
 export interface Hub {
-  readonly policy: Policy;
+  readonly rulebook: Rulebook;
   readonly witness: Witness;
   readonly reporter: Reporter;
   readonly seats: SeatOptions;
@@ -39,26 +40,28 @@ export function createHub({ deny, allow, log, audit, auditAll, limits, timeouts 
   const onHang = (pattern: string): void =>
     log.error(`pattern stopped: it did not end on a name of the server's`, { pattern });
   const policy: Policy = { tools: isFiltering ? createToolFilter({ deny, allow, onHang }) : null };
+  const rulebook: Rulebook = { current: { policy, chain: null } };
   return {
-    policy,
+    rulebook,
     witness,
     reporter,
     seats: {
-      policy,
+      rulebook,
       witness,
       maxOpenCalls: limits.maxOpenCalls,
       maxParkedBytes: limits.maxParkedBytes,
       toolListMs: timeouts.toolList,
-      onLearnt: createToolReport(policy, reporter),
+      onLearnt: createToolReport(rulebook, reporter),
       now,
     },
   };
 }
 
 /** Says what the filter makes of a list, and which patterns it could do without. */
-function createToolReport({ tools: filter }: Policy, { report }: Reporter): (catalogue: Catalogue) => void {
+function createToolReport(rulebook: Rulebook, { report }: Reporter): (catalogue: Catalogue) => void {
   let said = "";
   return (catalogue) => {
+    const { tools: filter } = rulebook.current.policy;
     if (filter === null) return;
     const { allowed, hidden, unmatched } = filter.view(catalogue);
     const counts = { tools: catalogue.tools.length, hidden: hidden.length };

@@ -1,4 +1,4 @@
-import type { Fields, Log } from "./log.ts";
+import type { Fields, Level, Log } from "./log.ts";
 
 /** Says what goes wrong, but not a thousand times: what one rule has to say has a small allowance. */
 export interface Reporter {
@@ -11,7 +11,7 @@ export interface Reporter {
 /** What a report is besides its text. */
 export interface ReportDetails {
   /** A warning, unless it is daily work. */
-  readonly level?: "warn" | "info";
+  readonly level?: Level;
   readonly fields?: Fields;
 }
 
@@ -21,9 +21,9 @@ const WINDOW_MS = 10_000;
 
 /** Makes a reporter on a log. */
 export function createReporter(log: Log, now: () => number): Reporter {
-  const windows = new Map<string, { since: number; lines: number; held: number; level: "warn" | "info" }>();
+  const windows = new Map<string, { since: number; lines: number; held: number; level: Level }>();
 
-  function close(rule: string, { held, level }: { held: number; level: "warn" | "info" }): void {
+  function close(rule: string, { held, level }: { held: number; level: Level }): void {
     if (held > 0) log[level](`${held} more like this`, { rule });
   }
 

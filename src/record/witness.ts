@@ -18,6 +18,8 @@ export interface Witness {
   lost(session: string, direction: Direction, gist: Gist, bytes: number): void;
   /** Something that is wrong, but with no single message. */
   trouble(rule: string, text: string): void;
+  /** Counts something beside messages, or adds to a number that people want to know. */
+  count(what: string, by?: number): void;
   /** How many messages passed, and how many of the others met which end by which rule. */
   counts(): Record<string, number>;
 }
@@ -40,8 +42,8 @@ export function createWitness({ reporter, audit, auditAll, time, now }: WitnessO
   let passed = 0;
   const others = new Map<string, number>();
 
-  function count(what: string): void {
-    others.set(what, (others.get(what) ?? 0) + 1);
+  function count(what: string, by = 1): void {
+    others.set(what, (others.get(what) ?? 0) + by);
   }
 
   return {
@@ -97,6 +99,7 @@ export function createWitness({ reporter, audit, auditAll, time, now }: WitnessO
         sent: null,
       });
     },
+    count,
     trouble: (rule, text) => reporter.report(rule, text),
   };
 }

@@ -1,0 +1,85 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { ActionOf, ChainServices } from "../chain/services.ts";
+import { createScriptRunner, type ScriptRunner } from "../link/script.ts";
+import { createWebhook, type Webhook } from "../link/webhook.ts";
+import type { Log } from "../record/log.ts";
+import type { Reporter } from "../record/report.ts";
+import type { Witness } from "../record/witness.ts";
+import type { Fork } from "./fork.ts";
+
+/** What the chain does in the world, and how to end it. */
+export interface World {
+  readonly services: ChainServices;
+  /** Gets ready what a policy will need: a webhook that cannot be used is a mistake now, not later. */
+  prepare(webhooks: readonly ActionOf<"webhook">[]): void;
+  /** Lets what was told leave, for a moment, and ends all that runs. */
+  close(): Promise<void>;
+  /** Ends all that runs, now. */
+  destroy(): void;
+}
+
+/** What the world is made of. */
+export interface WorldOptions {
+  readonly log: Log;
+  readonly reporter: Reporter;
+  readonly witness: Witness;
+  /** The folder of the policy: scripts are looked for from there. */
+  readonly folder: string;
+  readonly fork: Fork;
+  readonly now: () => number;
+}
+
+const FLUSH_MS = 1000;
+
+/** Makes what the chain needs of the world. */
+export function createWorld({ log, reporter, witness, folder, fork, now }: WorldOptions): World {
+  const webhooks = new Map<string, Webhook>();
+  let scripts: ScriptRunner | null = null;
+
+  const onTrouble = (text: string): void => reporter.report("webhook", text);
+
+  /** One for each that differs: those of two rules may be the same. */
+  function webhookOf({ url, timeoutMs, secret, allowPrivate }: ActionOf<"webhook">): Webhook {
+    const key = JSON.stringify([url, timeoutMs, secret, allowPrivate]);
+    const known = webhooks.get(key);
+    if (known !== undefined) return known;
+    const made = createWebhook({ url, timeoutMs, secret, allowPrivate, onTrouble });
+    webhooks.set(key, made);
+    return made;
+  }
+
+  function runner(): ScriptRunner {
+    scripts ??= createScriptRunner({
+      cwd: folder,
+      onComplaint: (path, text) => reporter.report("script", text, { level: "info", fields: { script: path } }),
+      onTrouble: (text) => log.warn(text),
+    });
+    return scripts;
+  }
+
+  return {
+    services: {
+      report: (level, rule, text, fields = {}) => reporter.report(rule, text, { level, fields }),
+      count: (what) => witness.count(what),
+      metric: (name, value) => witness.count(`metric ${name}`, value),
+      tell: (action, body) => void webhookOf(action).tell(body),
+      ask: (action, body, signal) =>
+        action.does === "webhook" ? webhookOf(action).ask(body, signal) : runner().run(action, body, signal),
+      fork,
+      sleep: (milliseconds, signal) => sleep(milliseconds, undefined, { signal }),
+      now,
+    },
+    prepare(actions) {
+      for (const action of actions) webhookOf(action);
+    },
+    async close() {
+      await Promise.all(Array.from(webhooks.values(), (each) => each.flush(FLUSH_MS)));
+      for (const each of webhooks.values()) each.close();
+      scripts?.close();
+    },
+    destroy() {
+      for (const each of webhooks.values()) each.close();
+      scripts?.close();
+    },
+  };
+}

@@ -1,0 +1,178 @@
+import { type Contact, findServer, openContact } from "../bridge/find-server.ts";
+import type { ChainServices, ForkWatch } from "../chain/services.ts";
+import { parseAddress } from "../link/upstream/address.ts";
+import { createPool, type Pool } from "../link/upstream/pool.ts";
+import { canonicalText } from "../message/canonical.ts";
+import { OPEN_OBJECT } from "../message/characters.ts";
+import { eachMember } from "../message/members.ts";
+import type { Message } from "../message/message.ts";
+import type { Reporter } from "../record/report.ts";
+import type { Witness } from "../record/witness.ts";
+import { eraOf } from "../session/era.ts";
+import type { Session } from "../session/session.ts";
+import { DEFAULT_LIMITS, DEFAULT_TIMEOUTS } from "./limits.ts";
+
+/** Sends copies of requests: to the same server, or to a second one. */
+export type Fork = ChainServices["fork"];
+
+/** What is needed to send copies. */
+export interface ForkOptions {
+  readonly reporter: Reporter;
+  readonly witness: Witness;
+  readonly version: string;
+}
+
+/** Copies on their way at a time. Beyond that none are sent: what they are for can wait. */
+const MAX_COPIES = 100;
+const ANSWER_MS = 60_000;
+
+/** Makes what sends copies. Their answers reach nobody; where one differs, that is said. */
+export function createFork({ reporter, witness, version }: ForkOptions): Fork & { close(): void } {
+  const seconds = new Map<string, SecondServer>();
+  let sent = 0;
+
+  const fork: Fork = (action, rule, turn, message) => {
+    const { envelope, bytes } = message;
+    if (envelope.kind !== "request") return null;
+    const name = `rule:${rule.id}`;
+    const method = envelope.method.name;
+    const question = { method, cursor: null, timeoutMs: ANSWER_MS };
+    const era = eraOf(bytes, envelope.params);
+    const answers: Promise<string>[] = [];
+    for (let copy = 0; copy < action.copies; copy++) {
+      if (sent >= MAX_COPIES) {
+        witness.count(`fork skipped ${name}`);
+        break;
+      }
+      sent++;
+      const asked =
+        action.to === null
+          ? (turn.session as Session).ask({ ...question, era, params: copyParams(message, null, true) })
+          : secondAt(action.to).ask((greeting) => ({
+              ...question,
+              era: greeting.era,
+              params: copyParams(message, greeting.meta, false),
+            }));
+      answers.push(asked.then(gistOf, (error: Error) => `failed: ${error.message}`).finally(() => sent--));
+    }
+    return watch(name, method, answers);
+  };
+
+  function watch(name: string, method: string, answers: readonly Promise<string>[]): ForkWatch {
+    return {
+      answered(message) {
+        const own = gistOf(message);
+        for (const answer of answers) {
+          void answer.then((other) => {
+            const isSame = own === other;
+            witness.count(`fork ${isSame ? "same" : "differs"} ${name}`);
+            if (!isSame) {
+              const fields = { method, request: cut(own), copy: cut(other) };
+              reporter.report(name, "a copy was answered differently", { level: "info", fields });
+            }
+          });
+        }
+      },
+    };
+  }
+
+  function secondAt(url: string): SecondServer {
+    let second = seconds.get(url);
+    if (second === undefined) seconds.set(url, (second = createSecondServer(url, version)));
+    return second;
+  }
+
+  return Object.assign(fork, {
+    close() {
+      for (const second of seconds.values()) second.close();
+    },
+  });
+}
+
+type Ask = Contact["client"]["ask"];
+type Greeting = Awaited<ReturnType<Contact["client"]["greet"]>>;
+
+interface SecondServer {
+  ask(compose: (greeting: Greeting) => Parameters<Ask>[0]): ReturnType<Ask>;
+  close(): void;
+}
+
+/** A server that copies are sent to. It is greeted when it is first needed, and again when that failed. */
+function createSecondServer(url: string, version: string): SecondServer {
+  const address = parseAddress(url);
+  const pool: Pool = createPool(
+    address,
+    { timeoutMs: DEFAULT_TIMEOUTS.connection, ca: null, env: process.env },
+    () => {},
+  );
+  const options = {
+    pool,
+    address,
+    headers: () => "",
+    permit: () => Promise.resolve(false),
+    connectMs: DEFAULT_TIMEOUTS.connection,
+    listMs: DEFAULT_TIMEOUTS.toolList,
+    maxMessageBytes: DEFAULT_LIMITS.maxMessageBytes,
+    version,
+  };
+  let met: Promise<{ contact: Contact; greeting: Greeting }> | null = null;
+
+  async function meet(): Promise<{ contact: Contact; greeting: Greeting }> {
+    const found = await findServer(options);
+    const contact = await openContact(options, found.kind, found.address);
+    const greeting = await contact.client.greet("either");
+    if (!greeting.isWelcome) throw new Error("the second server refused to speak to us");
+    return { contact, greeting };
+  }
+
+  return {
+    async ask(compose) {
+      met ??= meet();
+      try {
+        const { contact, greeting } = await met;
+        return await contact.client.ask(compose(greeting));
+      } catch (error) {
+        met = null;
+        throw error;
+      }
+    },
+    close() {
+      void met?.then(({ contact }) => contact.end.close()).catch(() => {});
+      pool.close();
+    },
+  };
+}
+
+/** The params of a copy, as JSON text. What belongs to one request only is left out: whoever asked would hear of the copy. */
+function copyParams({ bytes, envelope }: Message, meta: string | null, keepsMeta: boolean): string {
+  const members: string[] = [];
+  if ("params" in envelope && envelope.params !== null)
+    eachMember(bytes, envelope.params, (key, value) => {
+      if (key !== "_meta") members.push(member(key, bytes.toString("utf8", value.start, value.end)));
+      else if (keepsMeta && bytes[value.start] === OPEN_OBJECT) {
+        const kept: string[] = [];
+        eachMember(bytes, value, (name, inner) => {
+          if (name !== "progressToken") kept.push(member(name, bytes.toString("utf8", inner.start, inner.end)));
+        });
+        members.push(member("_meta", `{${kept.join(",")}}`));
+      }
+    });
+  if (meta !== null) members.push(member("_meta", meta));
+  return `{${members.join(",")}}`;
+}
+
+function member(key: string, text: string): string {
+  return `${JSON.stringify(key)}:${text}`;
+}
+
+/** What an answer says, whatever its id and however it is spelled. */
+function gistOf({ bytes, envelope }: Message): string {
+  if (envelope.kind === "result") return `result ${canonicalText(bytes, envelope.result)}`;
+  return envelope.kind === "error" ? `error ${canonicalText(bytes, envelope.error)}` : "no answer";
+}
+
+const MAX_SHOWN = 200;
+
+function cut(text: string): string {
+  return text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOWN)}…` : text;
+}
