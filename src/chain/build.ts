@@ -1,8 +1,8 @@
 import { createTransform, type Transform } from "../action/transform/transform.ts";
 import type { InterceptorSettings, MethodInterceptorSettings } from "../policy/file/settings.ts";
 import { isProblem, loadCel } from "../policy/rules/cel.ts";
-import { compileRules, expressionsIn } from "../policy/rules/compiled-rule.ts";
-import type { RuleAction } from "../policy/rules/rule.ts";
+import { type CompiledRule, compileRules, expressionsIn } from "../policy/rules/compiled-rule.ts";
+import type { Rule, RuleAction } from "../policy/rules/rule.ts";
 import { createRuleIndex } from "../policy/rules/rule-index.ts";
 import { type Chain, createChain } from "./chain.ts";
 import { createInterceptorStep, loadInterceptor, loadMethodInterceptor } from "./interceptors/module.ts";
@@ -39,18 +39,6 @@ export async function buildChain(settings: InterceptorSettings, options: BuildOp
     steps.push(createInterceptorStep(interceptor.constructor?.name ?? `interceptor ${nth + 1}`, interceptor));
   const blocksByDefault = isOn && defaultAction === "block";
   if (rules.length + steps.length + methodSteps.length === 0 && !blocksByDefault) return null;
-  const expressions = expressionsIn(rules);
-  const compileCel = expressions.length === 0 ? null : await loadCel(expressions);
-  const compiled = compileRules(
-    rules,
-    compileCel === null
-      ? null
-      : (expression) => {
-          const made = compileCel(expression);
-          if (isProblem(made)) throw new Error(`${expression}: ${made.problem}`);
-          return made;
-        },
-  );
   const transforms = new Map<RuleAction, Transform>();
   for (const { actions } of rules)
     for (const action of actions)
@@ -58,12 +46,24 @@ export async function buildChain(settings: InterceptorSettings, options: BuildOp
         transforms.set(action, await createTransform(action.transform, { folder, timeoutMs }));
   return createChain({
     settings: { ...settings.chain, observe, server },
-    index: createRuleIndex(compiled),
+    index: createRuleIndex(await prepareRules(rules)),
     transforms,
     methodSteps,
     steps,
     state,
     services,
+  });
+}
+
+/** Gets rules ready, with the engine for expressions where there are some. */
+export async function prepareRules(rules: readonly Rule[]): Promise<CompiledRule[]> {
+  const expressions = expressionsIn(rules);
+  if (expressions.length === 0) return compileRules(rules, null);
+  const compile = await loadCel(expressions);
+  return compileRules(rules, (expression) => {
+    const made = compile(expression);
+    if (isProblem(made)) throw new Error(`${expression}: ${made.problem}`);
+    return made;
   });
 }
 
