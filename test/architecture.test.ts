@@ -16,8 +16,8 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   link: ["errors", "wire", "relay"],
   bridge: ["errors", "wire", "message", "session", "policy", "action", "chain", "record", "relay", "link"],
   proxy: ["errors", "wire", "message", "session", "policy", "action", "chain", "record", "relay", "link", "bridge"],
-  cli: ["errors", "proxy", "policy", "record", "message"],
-  index: ["errors", "proxy", "policy", "session", "record", "message"],
+  cli: ["errors", "proxy", "policy", "chain", "record", "message"],
+  index: ["errors", "proxy", "policy", "chain", "session", "record", "message"],
 };
 
 const source = resolve(import.meta.dirname, "../src");
