@@ -6,6 +6,7 @@ import { replyEmpty, replyError } from "../link/http/reply.ts";
 import { flatten } from "../message/flatten.ts";
 import { findMember, readString } from "../message/members.ts";
 import { openMessage, type Payload, whole } from "../message/message.ts";
+import { passOn } from "../relay/pass-on.ts";
 import type { Call } from "../session/calls.ts";
 import type { Turn } from "../session/turn.ts";
 import { CLOSED } from "./answers.ts";
@@ -129,9 +130,7 @@ export async function openHosted(options: HostedOptions): Promise<Hosted> {
 
   const listener: ServerListener = {
     message(payload, exchange) {
-      const outcome = passage.pass(payload, "down", exchange);
-      if (outcome instanceof Promise) void outcome.then((settled) => carryDown(payload, settled));
-      else carryDown(payload, outcome);
+      passOn(passage, payload, "down", exchange, (outcome) => carryDown(payload, outcome));
     },
     isWaiting({ envelope }) {
       return envelope.kind === "request" && session.calls.up.find(envelope.id.key) !== undefined;
@@ -217,11 +216,8 @@ export async function openHosted(options: HostedOptions): Promise<Hosted> {
         mirrored: { version: head.protocolVersion, method: head.mcpMethod, name: head.mcpName, params: head.mcpParams },
         resumed: false,
       } as const;
-      const go = (): void => {
-        const outcome = passage.pass(whole(body), "up", exchange);
-        if (outcome instanceof Promise) void outcome.then((settled) => carryUp(visit, body, settled, headers));
-        else carryUp(visit, body, outcome, headers);
-      };
+      const go = (): void =>
+        passOn(passage, whole(body), "up", exchange, (outcome) => carryUp(visit, body, outcome, headers));
       if (server?.isFull) server.whenReady(go);
       else go();
     },

@@ -6,6 +6,7 @@ import { createGistReader, type GistReader } from "../message/gist.ts";
 import { type Message, openMessage, type Payload, whole } from "../message/message.ts";
 import type { Witness } from "../record/witness.ts";
 import { createOutlet } from "../relay/outlet.ts";
+import { passOn } from "../relay/pass-on.ts";
 import { type Exchange, LINES } from "../session/exchange.ts";
 import { createLineFramer } from "../wire/lines.ts";
 import { CLOSED } from "./answers.ts";
@@ -61,9 +62,7 @@ export function createLinesClient(options: LinesClientOptions): LinesClient {
 
   const listener: ServerListener = {
     message(payload, exchange) {
-      const outcome = passage.pass(payload, "down", exchange);
-      if (outcome instanceof Promise) void outcome.then((settled) => carryDown(payload, settled));
-      else carryDown(payload, outcome);
+      passOn(passage, payload, "down", exchange, (outcome) => carryDown(payload, outcome));
     },
     isWaiting({ envelope }) {
       if (envelope.kind !== "request") return false;
@@ -87,9 +86,7 @@ export function createLinesClient(options: LinesClientOptions): LinesClient {
         line(bytes, start, lineEnd, ascii) {
           const payload = { bytes, start, end: lineEnd - 1, ascii };
           if (isBlank(payload)) return;
-          const outcome = passage.pass(payload, "up", ROUTED);
-          if (outcome instanceof Promise) void outcome.then((settled) => carryUp(payload, settled));
-          else carryUp(payload, outcome);
+          passOn(passage, payload, "up", ROUTED, (outcome) => carryUp(payload, outcome));
         },
         excess(bytes, ends) {
           gist ??= createGistReader();

@@ -5,6 +5,7 @@ import { composeError, type WireError } from "../message/compose.ts";
 import { findMember } from "../message/members.ts";
 import { type Message, openMessage, type Payload, whole } from "../message/message.ts";
 import { createLearner } from "../relay/learn.ts";
+import { passOn } from "../relay/pass-on.ts";
 import type { Call } from "../session/calls.ts";
 import { createCatalogue } from "../session/catalogue.ts";
 import type { Exchange } from "../session/exchange.ts";
@@ -130,9 +131,8 @@ export function createShared({ seats, open, maxBehindBytes }: SharedOptions): Sh
   }
 
   function deliver(payload: Payload, entry: Asked, number: number, exchange: Exchange): void {
-    const outcome = entry.seat.passage.pass(payload, "down", exchange);
-    if (outcome instanceof Promise) void outcome.then((settled) => carryDown(payload, entry, number, settled));
-    else carryDown(payload, entry, number, outcome);
+    const { passage } = entry.seat;
+    passOn(passage, payload, "down", exchange, (outcome) => carryDown(payload, entry, number, outcome));
   }
 
   function carryDown(payload: Payload, { call, reply }: Asked, number: number, { onward, turns }: Outcome): void {
@@ -190,9 +190,7 @@ export function createShared({ seats, open, maxBehindBytes }: SharedOptions): Sh
       const go = (): void => {
         if (visit.response.destroyed || isOver) return;
         const seat = createSeat(seats, sayUp, knowledge, 0);
-        const outcome = seat.passage.pass(whole(body), "up", exchange);
-        if (outcome instanceof Promise) void outcome.then((settled) => carryUp(visit, seat, body, settled));
-        else carryUp(visit, seat, body, outcome);
+        passOn(seat.passage, whole(body), "up", exchange, (outcome) => carryUp(visit, seat, body, outcome));
       };
       if (current !== null) return current.isFull ? current.whenReady(go) : go();
       start().then(go, (error: unknown) => {

@@ -4,6 +4,7 @@ import { flatten } from "../message/flatten.ts";
 import { createGistReader, type GistReader } from "../message/gist.ts";
 import { whole } from "../message/message.ts";
 import { createOutlet } from "../relay/outlet.ts";
+import { passOn } from "../relay/pass-on.ts";
 import type { Call } from "../session/calls.ts";
 import type { Exchange } from "../session/exchange.ts";
 import { createEventFramer, type EventFrame, replaceData } from "../wire/events.ts";
@@ -67,10 +68,12 @@ export function createStreamBack(options: StreamBackOptions): StreamBack {
       }
       const { bytes, start, end } = frame.data;
       if (end - start > maxMessageBytes) return lose(bytes.subarray(start, end), true);
-      const outcome = passage.pass(frame.data, "down", exchange);
-      if (!(outcome instanceof Promise)) return carry(frame, outcome);
-      outlet.flush();
-      void outcome.then((settled) => carry(frame, settled)).finally(() => outlet.flush());
+      let isLate = false;
+      passOn(passage, frame.data, "down", exchange, (outcome) => {
+        carry(frame, outcome);
+        if (isLate) outlet.flush();
+      });
+      isLate = true;
     },
     excess: lose,
     tail: () => {},

@@ -6,6 +6,7 @@ import type { Address } from "../link/upstream/address.ts";
 import { headersBack, kindOf } from "../link/upstream/head.ts";
 import type { Pool, UpstreamCall } from "../link/upstream/pool.ts";
 import { whole } from "../message/message.ts";
+import { passOn } from "../relay/pass-on.ts";
 import type { Call } from "../session/calls.ts";
 import type { Exchange } from "../session/exchange.ts";
 import type { ResponseHead } from "../wire/http-head.ts";
@@ -59,9 +60,7 @@ export function createThrough(options: ThroughOptions): Through {
         mirrored: { version: head.protocolVersion, method: head.mcpMethod, name: head.mcpName, params: head.mcpParams },
         resumed: false,
       };
-      const outcome = guest.seat.passage.pass(whole(body), "up", exchange);
-      if (outcome instanceof Promise) void outcome.then((settled) => carry(visit, guest, body, settled));
-      else carry(visit, guest, body, outcome);
+      passOn(guest.seat.passage, whole(body), "up", exchange, (outcome) => carry(visit, guest, body, outcome));
     });
   }
 

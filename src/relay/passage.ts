@@ -1,7 +1,7 @@
 import { act } from "../action/act.ts";
 import { NOTHING, type Outcome, UNTOUCHED } from "../action/outcome.ts";
 import { OPEN_OBJECT } from "../message/characters.ts";
-import { composeError, type WireError } from "../message/compose.ts";
+import { composeBatch, composeError, type WireError } from "../message/compose.ts";
 import { FAULTS } from "../message/faults.ts";
 import { createGistReader, type Gist } from "../message/gist.ts";
 import { eachElement } from "../message/members.ts";
@@ -23,6 +23,8 @@ export interface Passage {
   pass(payload: Payload, direction: Direction, exchange: Exchange): Outcome | Promise<Outcome>;
   /** What becomes of one that was too large to keep: whoever waits is told. */
   lose(gist: Gist, bytes: number, direction: Direction): Outcome;
+  /** What becomes of one that we failed on ourselves, perhaps after it was judged: it does not pass, and whoever waits is told. */
+  fail(payload: Payload, direction: Direction, error: unknown, judged: Outcome): Outcome;
   /** The answer for one who waits in vain; null where it is not waited for any more, or where it was our own. */
   giveUpOn(call: Call, direction: Direction, error: WireError): Buffer | null;
   /** The answers for all who still wait in one direction, when nobody will answer them any more. */
@@ -56,16 +58,30 @@ export function createPassage({ session, policy, learner, witness, maxParkedByte
       const decision = judge(policy, turn);
       return decision.verdict.do === "park" ? park(turn) : settle(turn, decision);
     } catch (error) {
-      return fail(payload, direction, error);
+      return fail(payload, direction, error, NOTHING);
     }
   }
 
-  /** What becomes of a message that we failed on ourselves: it does not pass, and whoever waits is told. */
-  function fail({ bytes, start, end }: Payload, direction: Direction, error: unknown): Outcome {
+  function fail({ bytes, start, end }: Payload, direction: Direction, error: unknown, judged: Outcome): Outcome {
     witness.trouble("internal", error instanceof Error ? (error.stack ?? error.message) : String(error));
+    if (judged.turns !== undefined) return takeBack(judged, judged.turns, direction);
     const reader = createGistReader();
     reader.push(bytes.subarray(start, end));
     return tell(reader.end(), direction, INTERNAL, INTERNAL);
+  }
+
+  /** Tells those who wait because of a message that was judged, and does not pass after all. */
+  function takeBack(judged: Outcome, turns: readonly Turn[], direction: Direction): Outcome {
+    // Where there was nothing but an answer of ours to carry, it is the answer that did not arrive.
+    const isUnanswered = judged.onward === "nothing" && judged.back !== null;
+    const back = turns.flatMap(({ opens }) => {
+      if (opens === undefined) return [];
+      return isUnanswered ? composeError(opens.id, INTERNAL) : (giveUpOn(opens, direction, INTERNAL) ?? []);
+    });
+    const onward = turns.flatMap(({ answers }) =>
+      answers?.claim === null ? [composeError(answers.id, INTERNAL)] : [],
+    );
+    return { onward: composeBatch(onward) ?? "nothing", back: composeBatch(back), turns };
   }
 
   /** Tells whoever waits for a message that will not come: its sender, or the one it was an answer for. */
@@ -153,7 +169,7 @@ export function createPassage({ session, policy, learner, witness, maxParkedByte
       const outcome = settle(waiting, judge(policy, waiting));
       return outcome.onward === UNTOUCHED.onward ? { ...outcome, onward: kept.bytes } : outcome;
     } catch (error) {
-      return fail(kept, message.direction, error);
+      return fail(kept, message.direction, error, NOTHING);
     }
   }
 
@@ -186,6 +202,7 @@ export function createPassage({ session, policy, learner, witness, maxParkedByte
       witness.lost(session.id, direction, gist, bytes);
       return tell(gist, direction, { code, message: text }, { code: -32000, message: "Response too large" });
     },
+    fail,
     giveUpOn,
     giveUp(direction, error) {
       return session.calls[direction].waiting().flatMap((call) => giveUpOn(call, direction, error) ?? []);

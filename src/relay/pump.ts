@@ -1,7 +1,7 @@
 import type { Readable } from "node:stream";
-import type { Outcome } from "../action/outcome.ts";
+import { NOTHING, type Outcome } from "../action/outcome.ts";
 import { createGistReader, type GistReader } from "../message/gist.ts";
-import type { Direction } from "../message/message.ts";
+import type { Direction, Payload } from "../message/message.ts";
 import type { Witness } from "../record/witness.ts";
 import type { Exchange } from "../session/exchange.ts";
 import { createLineFramer } from "../wire/lines.ts";
@@ -52,10 +52,13 @@ export function pump({ direction, source, onward, back }: Pipe, options: PumpOpt
     if (back.isFull) framer.pause();
   }
 
-  function wait(outcome: Promise<Outcome>): void {
+  function wait(outcome: Promise<Outcome>, payload: Payload): void {
     parked++;
+    const fail = (error: unknown): Outcome => passage.fail(payload, direction, error, NOTHING);
     void outcome
-      .then(carry, (error: unknown) => witness.trouble("internal", String(error)))
+      .catch(fail)
+      .then(carry)
+      .catch(fail)
       .then(() => {
         parked--;
         if (ended && parked === 0) finish();
@@ -68,8 +71,9 @@ export function pump({ direction, source, onward, back }: Pipe, options: PumpOpt
   const framer = createLineFramer(maxMessageBytes, {
     line(bytes, start, end, ascii) {
       if (isBlank(bytes, start, end)) return;
-      const outcome = passage.pass({ bytes, start, end: end - 1, ascii }, direction, exchange);
-      if (outcome instanceof Promise) wait(outcome);
+      const payload = { bytes, start, end: end - 1, ascii };
+      const outcome = passage.pass(payload, direction, exchange);
+      if (outcome instanceof Promise) wait(outcome, payload);
       else {
         if (outcome.onward === "untouched") onward.forward(bytes, start, end);
         carry(outcome);
