@@ -3,10 +3,11 @@ import { type ChildOptions, type ChildServer, startChild } from "../link/child.t
 import { flatten } from "../message/flatten.ts";
 import { createGistReader, type GistReader } from "../message/gist.ts";
 import { composeError } from "../message/compose.ts";
-import { whole } from "../message/message.ts";
+import { type Payload, whole } from "../message/message.ts";
+import { createFeed } from "../relay/feed.ts";
 import { createOutlet } from "../relay/outlet.ts";
 import { LINES, type Exchange } from "../session/exchange.ts";
-import { createLineFramer } from "../wire/lines.ts";
+import type { LineSink } from "../wire/lines.ts";
 import type { ServerEnd, ServerListener } from "./server-end.ts";
 
 /** What a session with a child process is made of. */
@@ -27,10 +28,22 @@ export function createChildEnd({ child, listener, maxMessageBytes, graceMs, onEn
   const toServer = createOutlet(child.stdin, () => {});
   let gist: GistReader | null = null; // of a line that is too long to keep
 
-  const framer = createLineFramer(maxMessageBytes, {
-    line(bytes, start, end, ascii) {
-      listener.message({ bytes, start, end: end - 1, ascii }, ROUTED);
-    },
+  let sent = 0; // how many messages went to the server
+  let finishFeed: (() => void) | undefined;
+  const fed = new Promise<void>((resolve) => {
+    finishFeed = resolve;
+  });
+
+  /** Hands on what the server said. What is sent to it meanwhile is an answer of ours, which it has to read. */
+  function hand(payload: Payload): void {
+    const before = sent;
+    listener.message(payload, ROUTED);
+    feed.left("onward");
+    if (sent > before) feed.left("back");
+  }
+
+  const sink: LineSink = {
+    line: (bytes, start, end, ascii) => hand({ bytes, start, end: end - 1, ascii }),
     excess(bytes, ends) {
       gist ??= createGistReader();
       gist.push(bytes);
@@ -38,17 +51,18 @@ export function createChildEnd({ child, listener, maxMessageBytes, graceMs, onEn
       const { id, like } = gist.end();
       gist = null;
       listener.trouble("strict:too-large", "dropped a message of the server's that is too large");
-      if (id !== null && like === "answer") listener.message(whole(composeError(id, TOO_LARGE)), ROUTED);
+      if (id !== null && like === "answer") hand(whole(composeError(id, TOO_LARGE)));
     },
     tail: () => {},
+  };
+  const feed = createFeed({
+    source: child.stdout,
+    maxMessageBytes,
+    sink,
+    onward: listener,
+    back: toServer,
+    onEnd: () => finishFeed?.(),
   });
-  child.stdout.on("data", (chunk: Buffer) => {
-    framer.push(chunk);
-    if (!listener.isFull) return;
-    child.stdout.pause();
-    listener.whenReady(() => child.stdout.resume());
-  });
-  child.stdout.on("error", () => {});
 
   async function finish(): Promise<void> {
     toServer.end();
@@ -60,14 +74,18 @@ export function createChildEnd({ child, listener, maxMessageBytes, graceMs, onEn
   void child.ended.then(async () => {
     if (isOver) return;
     isOver = true;
-    await delay(LEFTOVER_MS); // the last of what it said
+    // The last of what it said; for a client that is slow to read it, a while longer.
+    await Promise.race([fed, delay(LEFTOVER_MS)]);
+    if (listener.isFull) await Promise.race([fed, delay(graceMs, undefined, { ref: false })]);
     onEnd();
     await finish();
   });
 
   return {
     send(payload) {
-      if (!isOver) toServer.writeLine(flatten(whole(payload)));
+      if (isOver) return;
+      toServer.writeLine(flatten(whole(payload)));
+      sent++;
     },
     get isFull() {
       return toServer.isFull;

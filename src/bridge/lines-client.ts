@@ -5,10 +5,11 @@ import { flatten } from "../message/flatten.ts";
 import { createGistReader, type GistReader } from "../message/gist.ts";
 import { type Message, openMessage, type Payload, whole } from "../message/message.ts";
 import type { Witness } from "../record/witness.ts";
-import { createOutlet } from "../relay/outlet.ts";
+import { createFeed, type Feed } from "../relay/feed.ts";
+import { createOutlet, whenStuck } from "../relay/outlet.ts";
 import { passOn } from "../relay/pass-on.ts";
 import { type Exchange, LINES } from "../session/exchange.ts";
-import { createLineFramer } from "../wire/lines.ts";
+import type { LineSink } from "../wire/lines.ts";
 import { CLOSED } from "./answers.ts";
 import type { Seat } from "./seats.ts";
 import type { ServerEnd, ServerListener } from "./server-end.ts";
@@ -35,12 +36,14 @@ export interface LinesClientOptions {
 
 const ROUTED: Exchange = { ...LINES, routed: true };
 const FLUSH_MS = 2000;
+const STUCK_MS = 7000;
 
 /** Joins a client on lines to whatever server it is given. */
 export function createLinesClient(options: LinesClientOptions): LinesClient {
   const { input, output, seat, witness, maxMessageBytes } = options;
   const { passage, session } = seat;
   let server: ServerEnd | null = null;
+  let feed: Feed | null = null;
   let leave: (() => void) | undefined;
   const toClient = createOutlet(output, () => leave?.());
 
@@ -49,10 +52,16 @@ export function createLinesClient(options: LinesClientOptions): LinesClient {
   }
 
   function carryUp(payload: Payload, { onward, back, turns }: Outcome): void {
-    if (back !== null) toClient.writeLine(back);
+    if (back !== null) answerHere(back);
     if (onward === "nothing") return;
     const bytes = onward === "untouched" ? payload.bytes.subarray(payload.start, payload.end) : onward;
     sendUp(bytes, turns?.length === 1 ? turns[0].message : undefined);
+    feed?.left("onward");
+  }
+
+  function answerHere(answer: Buffer): void {
+    toClient.writeLine(answer);
+    feed?.left("back");
   }
 
   function carryDown(payload: Payload, { onward, back }: Outcome): void {
@@ -82,7 +91,7 @@ export function createLinesClient(options: LinesClientOptions): LinesClient {
       server = end;
       let gist: GistReader | null = null; // of a line that is too long to keep
       let gistBytes = 0;
-      const framer = createLineFramer(maxMessageBytes, {
+      const sink: LineSink = {
         line(bytes, start, lineEnd, ascii) {
           const payload = { bytes, start, end: lineEnd - 1, ascii };
           if (isBlank(payload)) return;
@@ -94,30 +103,18 @@ export function createLinesClient(options: LinesClientOptions): LinesClient {
           gistBytes += bytes.length;
           if (!ends) return;
           const { back } = passage.lose(gist.end(), gistBytes, "up");
-          if (back !== null) toClient.writeLine(back);
+          if (back !== null) answerHere(back);
           gist = null;
           gistBytes = 0;
         },
         tail: (bytes) =>
           witness.trouble("wire:half-line", `${bytes.length} bytes without a newline at the end were not forwarded`),
-      });
+      };
       return new Promise((resolve) => {
         leave = resolve;
-        input.on("data", (chunk: Buffer) => {
-          framer.push(chunk);
-          // A slow reader slows the writer: the server's, and the client itself where answers are ours.
-          const full = end.isFull ? end : toClient.isFull ? toClient : null;
-          if (full === null) return;
-          input.pause();
-          full.whenReady(() => input.resume());
-        });
-        const close = (): void => {
-          framer.end();
-          resolve();
-        };
-        input.once("end", close);
-        input.once("close", close);
-        input.once("error", close);
+        feed = createFeed({ source: input, maxMessageBytes, sink, onward: end, back: toClient, onEnd: resolve });
+        // What it said last waits until it has read the rest. One that does not read at all is not waited for.
+        input.once("end", () => whenStuck(output, STUCK_MS, resolve));
       });
     },
     async answered(limitMs) {
