@@ -1,9 +1,8 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { type ChildOptions, type ChildServer, startChild } from "../link/child.ts";
 import { flatten } from "../message/flatten.ts";
-import { createGistReader, type GistReader } from "../message/gist.ts";
-import { composeError } from "../message/compose.ts";
-import { type Payload, whole } from "../message/message.ts";
+import { createExcess } from "../message/gist.ts";
+import { whole } from "../message/message.ts";
 import { createFeed } from "../relay/feed.ts";
 import { createOutlet } from "../relay/outlet.ts";
 import { LINES, type Exchange } from "../session/exchange.ts";
@@ -26,8 +25,6 @@ const ROUTED: Exchange = { ...LINES, routed: true };
 export function createChildEnd({ child, listener, maxMessageBytes, graceMs, onEnd }: ChildEndOptions): ServerEnd {
   let isOver = false;
   const toServer = createOutlet(child.stdin, () => {});
-  let gist: GistReader | null = null; // of a line that is too long to keep
-
   let sent = 0; // how many messages went to the server
   let finishFeed: (() => void) | undefined;
   const fed = new Promise<void>((resolve) => {
@@ -35,24 +32,16 @@ export function createChildEnd({ child, listener, maxMessageBytes, graceMs, onEn
   });
 
   /** Hands on what the server said. What is sent to it meanwhile is an answer of ours, which it has to read. */
-  function hand(payload: Payload): void {
+  function hand(tell: () => void): void {
     const before = sent;
-    listener.message(payload, ROUTED);
+    tell();
     feed.left("onward");
     if (sent > before) feed.left("back");
   }
 
   const sink: LineSink = {
-    line: (bytes, start, end, ascii) => hand({ bytes, start, end: end - 1, ascii }),
-    excess(bytes, ends) {
-      gist ??= createGistReader();
-      gist.push(bytes);
-      if (!ends) return;
-      const { id, like } = gist.end();
-      gist = null;
-      listener.trouble("strict:too-large", "dropped a message of the server's that is too large");
-      if (id !== null && like === "answer") hand(whole(composeError(id, TOO_LARGE)));
-    },
+    line: (bytes, start, end, ascii) => hand(() => listener.message({ bytes, start, end: end - 1, ascii }, ROUTED)),
+    excess: createExcess((gist, bytes) => hand(() => listener.lost(gist, bytes))),
     tail: () => {},
   };
   const feed = createFeed({
@@ -103,7 +92,6 @@ export function createChildEnd({ child, listener, maxMessageBytes, graceMs, onEn
   };
 }
 
-const TOO_LARGE = { code: -32000, message: "Response too large" };
 const LEFTOVER_MS = 50;
 
 /** Starts children for sessions. The first is ready before anybody asks, which shows at once whether it can run. */

@@ -80,10 +80,13 @@ export async function openHosted(options: HostedOptions): Promise<Hosted> {
     for (const turn of answered) {
       if (turn.answers === undefined) continue;
       answer(turn.answers, message);
-      // Where the server does not want to begin there is no session.
-      const isBegun = turn.answers.method.name !== "initialize" || turn.message.envelope.kind === "result";
-      if (!isBegun && !hasOneStream) void close();
+      if (turn.message.envelope.kind !== "result") checkBegun(turn.answers);
     }
+  }
+
+  /** Where the server does not want to begin there is no session. */
+  function checkBegun({ method }: Call): void {
+    if (method.name === "initialize" && !hasOneStream) void close();
   }
 
   function answer(call: Call, message: Buffer): void {
@@ -131,6 +134,14 @@ export async function openHosted(options: HostedOptions): Promise<Hosted> {
   const listener: ServerListener = {
     message(payload, exchange) {
       passOn(passage, payload, "down", exchange, (outcome) => carryDown(payload, outcome));
+    },
+    lost(gist, bytes) {
+      const call = gist.id === null ? undefined : session.calls.up.find(gist.id.key);
+      const { onward, back } = passage.lose(gist, bytes, "down");
+      if (back !== null) server?.send(back, openMessage(whole(back), "up", "refuse"));
+      if (typeof onward === "string" || call === undefined) return;
+      answer(call, onward);
+      checkBegun(call);
     },
     isWaiting({ envelope }) {
       return envelope.kind === "request" && session.calls.up.find(envelope.id.key) !== undefined;

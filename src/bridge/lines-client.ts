@@ -2,7 +2,7 @@ import type { Readable, Writable } from "node:stream";
 import { setTimeout as delay } from "node:timers/promises";
 import type { Outcome } from "../action/outcome.ts";
 import { flatten } from "../message/flatten.ts";
-import { createGistReader, type GistReader } from "../message/gist.ts";
+import { createExcess } from "../message/gist.ts";
 import { type Message, openMessage, type Payload, whole } from "../message/message.ts";
 import type { Witness } from "../record/witness.ts";
 import { createFeed, type Feed } from "../relay/feed.ts";
@@ -35,6 +35,8 @@ export interface LinesClientOptions {
 }
 
 const ROUTED: Exchange = { ...LINES, routed: true };
+/** The payload of a message that was not kept. */
+const NONE = whole(Buffer.alloc(0));
 const FLUSH_MS = 2000;
 const STUCK_MS = 7000;
 
@@ -73,6 +75,7 @@ export function createLinesClient(options: LinesClientOptions): LinesClient {
     message(payload, exchange) {
       passOn(passage, payload, "down", exchange, (outcome) => carryDown(payload, outcome));
     },
+    lost: (gist, bytes) => carryDown(NONE, passage.lose(gist, bytes, "down")),
     isWaiting({ envelope }) {
       if (envelope.kind !== "request") return false;
       const call = session.calls.up.find(envelope.id.key);
@@ -89,24 +92,13 @@ export function createLinesClient(options: LinesClientOptions): LinesClient {
     listener,
     run(end) {
       server = end;
-      let gist: GistReader | null = null; // of a line that is too long to keep
-      let gistBytes = 0;
       const sink: LineSink = {
         line(bytes, start, lineEnd, ascii) {
           const payload = { bytes, start, end: lineEnd - 1, ascii };
           if (isBlank(payload)) return;
           passOn(passage, payload, "up", ROUTED, (outcome) => carryUp(payload, outcome));
         },
-        excess(bytes, ends) {
-          gist ??= createGistReader();
-          gist.push(bytes);
-          gistBytes += bytes.length;
-          if (!ends) return;
-          const { back } = passage.lose(gist.end(), gistBytes, "up");
-          if (back !== null) answerHere(back);
-          gist = null;
-          gistBytes = 0;
-        },
+        excess: createExcess((gist, bytes) => carryUp(NONE, passage.lose(gist, bytes, "up"))),
         tail: (bytes) =>
           witness.trouble("wire:half-line", `${bytes.length} bytes without a newline at the end were not forwarded`),
       };

@@ -1,7 +1,8 @@
 import { kindOf } from "../link/upstream/head.ts";
 import { composeErrorText } from "../message/compose.ts";
+import { createExcess } from "../message/gist.ts";
 import { type Message, openMessage, type Payload, whole } from "../message/message.ts";
-import { createEventFramer } from "../wire/events.ts";
+import { createEventFramer, pickData } from "../wire/events.ts";
 import type { ResponseHead } from "../wire/http-head.ts";
 import { INVALID, refusedWith } from "./answers.ts";
 import { createBodyCollector } from "./body-back.ts";
@@ -40,10 +41,7 @@ function readEvents({ maxMessageBytes, listener, take }: ReadingOptions): Readin
       if (retry !== null) retryMs = Math.min(retry, MAX_RETRY_MS);
       if (data !== null) take(data);
     },
-    excess: (bytes, ends) => {
-      if (ends)
-        listener.trouble("strict:too-large", `dropped an event that is too large, ${bytes.length} bytes and more`);
-    },
+    excess: createExcess((gist, bytes) => listener.lost(gist, bytes), pickData),
     tail: () => {},
   });
   return {
@@ -62,9 +60,12 @@ function readBody({ head, about, maxMessageBytes, listener, take }: ReadingOptio
   return {
     push: (chunk) => collector.push(chunk),
     end() {
-      const { body } = collector.end();
+      const collected = collector.end();
+      const { body } = collected;
       const isJson = kindOf(head) === "json" && body !== null && body.length > 0;
-      const isRequest = about?.envelope.kind === "request";
+      if (collected.body === null) listener.lost(collected.gist.end(), collected.bytes);
+      // Whoever was told already that it was lost does not wait any more.
+      const isRequest = about?.envelope.kind === "request" && (body !== null || listener.isWaiting(about));
       if (head.status < 300 && isJson) take(whole(body));
       else if (isRequest) take(whole(composeErrorText(about.envelope.id, errorOf(head.status, isJson ? body : null))));
       else if (head.status >= 300) listener.trouble("http:refused", `the server answered with status ${head.status}`);

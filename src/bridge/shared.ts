@@ -98,6 +98,19 @@ export function createShared({ seats, open, maxBehindBytes }: SharedOptions): Sh
       } else if (envelope.kind === "notification") relate(message, payload, exchange);
       else void asker.passage.pass(payload, "down", exchange);
     },
+    lost(gist, bytes) {
+      const number = gist.id === null || gist.id.quoted !== null ? null : Number(gist.id.key);
+      const entry = number === null || gist.like !== "answer" ? undefined : asked.get(number);
+      if (entry === undefined || number === null) {
+        const { back } = asker.passage.lose(gist, bytes, "down");
+        if (back !== null) sayUp("up", back);
+        return;
+      }
+      const { onward } = entry.seat.passage.lose({ id: entry.call.id, like: "answer" }, bytes, "down");
+      if (typeof onward === "string") return;
+      asked.delete(number);
+      entry.reply.answer(entry.call, onward, 200);
+    },
     isWaiting: () => false,
     trouble: (kind, text) => seats.witness.trouble(kind, text),
     isFull: false, // nobody waits because somebody else does not read

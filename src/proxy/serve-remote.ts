@@ -6,7 +6,8 @@ import { BODIES } from "../bridge/server-end.ts";
 import { createThrough } from "../bridge/through.ts";
 import { createThroughSse } from "../bridge/through-sse.ts";
 import { readResponse } from "../bridge/response-messages.ts";
-import { openMessage, whole } from "../message/message.ts";
+import type { Gist } from "../message/gist.ts";
+import { type Message, openMessage, whole } from "../message/message.ts";
 import type { Service } from "./http-proxy.ts";
 import type { RemoteServer } from "./remote.ts";
 import type { Hub } from "./hub.ts";
@@ -48,7 +49,9 @@ export function createRemoteService({
     const listener = {
       message: (body: Parameters<typeof guest.seat.passage.pass>[0]) =>
         void guest.seat.passage.pass(body, "down", BODIES),
-      isWaiting: () => false,
+      lost: (gist: Gist, bytes: number) => void guest.seat.passage.lose(gist, bytes, "down"),
+      isWaiting: ({ envelope }: Message) =>
+        envelope.kind === "request" && guest.seat.session.calls.up.find(envelope.id.key) !== undefined,
       trouble: (kind: string, text: string) => hub.witness.trouble(kind, text),
       isFull: false,
       whenReady: (resume: () => void) => resume(),

@@ -1,6 +1,6 @@
 import type { Readable } from "node:stream";
 import { NOTHING, type Outcome } from "../action/outcome.ts";
-import { createGistReader, type GistReader } from "../message/gist.ts";
+import { createExcess } from "../message/gist.ts";
 import type { Direction, Payload } from "../message/message.ts";
 import type { Witness } from "../record/witness.ts";
 import type { Exchange } from "../session/exchange.ts";
@@ -60,9 +60,6 @@ export function pump({ direction, source, onward, back }: Pipe, options: PumpOpt
       });
   }
 
-  let gist: GistReader | null = null; // of a line that is too long to keep
-  let gistBytes = 0;
-
   const sink: LineSink = {
     line(bytes, start, end, ascii) {
       if (isBlank(bytes, start, end)) return;
@@ -74,15 +71,7 @@ export function pump({ direction, source, onward, back }: Pipe, options: PumpOpt
         carry(outcome);
       }
     },
-    excess(bytes, ends) {
-      gist ??= createGistReader();
-      gist.push(bytes);
-      gistBytes += bytes.length;
-      if (!ends) return;
-      carry(passage.lose(gist.end(), gistBytes, direction));
-      gist = null;
-      gistBytes = 0;
-    },
+    excess: createExcess((gist, bytes) => carry(passage.lose(gist, bytes, direction))),
     tail(bytes) {
       witness.trouble(
         "wire:half-line",

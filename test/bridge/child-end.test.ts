@@ -27,6 +27,7 @@ function begin({ onMessage = (): void => {} } = {}) {
       heard.push(bytes.toString("utf8", start, end));
       onMessage();
     },
+    lost: ({ id, like }, size) => void heard.push(`lost ${like} ${id?.key}: ${size} bytes`),
     isWaiting: () => false,
     trouble() {},
     get isFull() {
@@ -84,4 +85,13 @@ test("a process that does not read the answers of ours has to wait; one that doe
   expect(process.heard.length).toBe(11);
   process.stdin.resume();
   while (process.heard.length < 20) await tick();
+});
+
+test("of what is too large to keep is told whose it was", async () => {
+  const process = begin();
+  const large = `{"jsonrpc":"2.0","id":7,"result":"${"x".repeat(1000)}"}\n`;
+  process.stdout.write(large.slice(0, 900));
+  process.stdout.write(`${large.slice(900)}{"id":1}\n`);
+  await tick();
+  expect(process.heard).toEqual([`lost answer 7: ${large.length} bytes`, '{"id":1}']);
 });

@@ -24,11 +24,13 @@ export interface ScriptedServer {
 
 /**
  * Starts one. What Fairlead asks by itself is answered as a good server would; the rest is for `answer`, and what that
- * leaves alone too. `results` are for methods that a good server answers otherwise here.
+ * leaves alone too. `results` are for methods that a good server answers otherwise here, and with `answerOurs` it is not
+ * good to Fairlead.
  */
 export async function startScripted(
   answer: (knock: Knock) => boolean | void,
   results: Record<string, object> = {},
+  answerOurs: (knock: Knock) => boolean = () => false,
 ): Promise<ScriptedServer> {
   const knocks: Knock[] = [];
   const server = createServer((request, response) => {
@@ -39,7 +41,7 @@ export async function startScripted(
       const message = (body === "" ? {} : JSON.parse(body)) as Spoken;
       const knock = { method: request.method ?? "", headers: request.headers, body, message, response };
       const isOurs = request.headers["mcp-session-id"] === OURS || body.includes('"fairlead');
-      if (isOurs) return answerWell(knock, OURS, results);
+      if (isOurs) return answerOurs(knock) ? undefined : answerWell(knock, OURS, results);
       knocks.push(knock);
       if (answer(knock) !== true && !response.headersSent) answerWell(knock, "s1", results);
     });
