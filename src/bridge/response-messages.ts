@@ -12,7 +12,15 @@ import type { ServerListener } from "./server-end.ts";
 export interface Reading {
   push(chunk: Buffer): void;
   /** The response is over. What is known of its stream, where it was one. */
-  end(): { readonly lastId: string | undefined; readonly retryMs: number } | null;
+  end(): Followed | null;
+  /** It broke off. Events that came whole were taken; a body that is not whole is none. */
+  breakOff(): Followed | null;
+}
+
+/** How far an event stream came, and how long to wait before it is asked for again. */
+interface Followed {
+  readonly lastId: string | undefined;
+  readonly retryMs: number;
 }
 
 /** What a response belongs to. */
@@ -44,13 +52,11 @@ function readEvents({ maxMessageBytes, listener, take }: ReadingOptions): Readin
     excess: createExcess((gist, bytes) => listener.lost(gist, bytes), pickData),
     tail: () => {},
   });
-  return {
-    push: (chunk) => framer.push(chunk),
-    end() {
-      framer.end();
-      return { lastId, retryMs };
-    },
+  const end = (): Followed => {
+    framer.end();
+    return { lastId, retryMs };
   };
+  return { push: (chunk) => framer.push(chunk), end, breakOff: end };
 }
 
 const MAX_RETRY_MS = 60_000;
@@ -71,6 +77,7 @@ function readBody({ head, about, maxMessageBytes, listener, take }: ReadingOptio
       else if (head.status >= 300) listener.trouble("http:refused", `the server answered with status ${head.status}`);
       return null;
     },
+    breakOff: () => null,
   };
 }
 

@@ -1,3 +1,4 @@
+import { CLOSED } from "../bridge/answers.ts";
 import { createGuestBook, type Guest } from "../bridge/guest-book.ts";
 import { createHost } from "../bridge/host.ts";
 import { createOauthPass } from "../bridge/oauth.ts";
@@ -6,6 +7,7 @@ import { BODIES } from "../bridge/server-end.ts";
 import { createThrough } from "../bridge/through.ts";
 import { createThroughSse } from "../bridge/through-sse.ts";
 import { readResponse } from "../bridge/response-messages.ts";
+import { composeError } from "../message/compose.ts";
 import type { Gist } from "../message/gist.ts";
 import { type Message, openMessage, whole } from "../message/message.ts";
 import type { Service } from "./http-proxy.ts";
@@ -65,7 +67,11 @@ export function createRemoteService({
         },
         body: (bytes) => reading?.push(bytes),
         done: () => void reading?.end(),
-        failed: () => void reading?.end(),
+        failed() {
+          reading?.breakOff();
+          if (about.envelope.kind !== "request") return;
+          listener.message(whole(composeError(about.envelope.id, CLOSED)));
+        },
       },
     );
   }
