@@ -16,8 +16,10 @@ export interface StreamBack {
   push(chunk: Buffer): void;
   /** Sends bytes of ours. */
   write(bytes: Buffer): void;
-  /** The server's stream is over. Whoever waits on it is told, unless the stream can be taken up again. */
-  end(): void;
+  /** Whether it can be taken up again where it ends. */
+  readonly isResumable: boolean;
+  /** The stream is over. Whoever waits on it is told, unless it can be taken up again; for good, it cannot. */
+  end(how?: "for good"): void;
   readonly isFull: boolean;
   whenReady(resume: () => void): void;
 }
@@ -89,11 +91,14 @@ export function createStreamBack(options: StreamBackOptions): StreamBack {
       outlet.flush();
     },
     write: (bytes) => outlet.write(bytes),
-    end() {
+    get isResumable() {
+      return isResumable;
+    },
+    end(how) {
       framer.end();
       for (const call of calls) {
         if (session.calls.up.find(call.id.key) !== call) continue;
-        if (isResumable) session.calls.up.suspend(call);
+        if (isResumable && how !== "for good") session.calls.up.suspend(call);
         else {
           const answer = passage.giveUpOn(call, "up", CLOSED);
           if (answer !== null) outlet.write(frameMessage(answer));

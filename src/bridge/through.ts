@@ -32,6 +32,8 @@ export interface ThroughOptions {
   /** Header lines for every request to the server. */
   readonly headers: string;
   readonly maxMessageBytes: number;
+  /** Whether the server is still there, when something of it broke off. */
+  readonly isThere: () => Promise<boolean>;
   /** What a header of the server's becomes for clients; null where it is not for them. */
   readonly rewrite: (visit: Visit, name: string, value: string) => string | null;
 }
@@ -41,7 +43,7 @@ export interface ThroughOptions {
  * are the server's own: their ids pass too, and so does everything about resuming streams.
  */
 export function createThrough(options: ThroughOptions): Through {
-  const { pool, address, guests, headers, maxMessageBytes, rewrite } = options;
+  const { pool, address, guests, headers, maxMessageBytes, isThere, rewrite } = options;
 
   const standing = new Set<() => void>(); // what ends the streams that nobody waits on
 
@@ -114,7 +116,7 @@ export function createThrough(options: ThroughOptions): Through {
         },
         failed() {
           isGone = true;
-          if (stream !== null) return stream.end();
+          if (stream !== null) return void breakOff(stream);
           const answers = calls.flatMap((each) => seat.passage.giveUpOn(each, "up", CLOSED) ?? []);
           if (also !== null) answers.push(also);
           if (answers.length === 0) replyError(response, 502, CLOSED, null);
@@ -130,6 +132,12 @@ export function createThrough(options: ThroughOptions): Through {
       visit.stands();
       standing.add(leave);
       response.on("close", () => standing.delete(leave));
+    }
+
+    /** Nobody can take up again what a server has begun that is gone. */
+    async function breakOff(broken: StreamBack): Promise<void> {
+      if (calls.length === 0 || !broken.isResumable || (await isThere())) broken.end();
+      else broken.end("for good");
     }
 
     function giveBody(head: ResponseHead): void {

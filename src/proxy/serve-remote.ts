@@ -88,6 +88,7 @@ export function createRemoteService({
     guests,
     headers: ENCODING + server.headers(),
     maxMessageBytes,
+    isThere: () => server.watch.check(),
     rewrite: (visit, name, value) => oauth.rewrite(visit, name, value),
   });
 
