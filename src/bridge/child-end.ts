@@ -53,9 +53,16 @@ export function createChildEnd({ child, listener, maxMessageBytes, graceMs, onEn
     onEnd: () => finishFeed?.(),
   });
 
+  /** Closes its stdin and gives it a while, with all it started: the process we started may only be a wrapper. */
   async function finish(): Promise<void> {
+    const until = Date.now() + graceMs;
     toServer.end();
     await Promise.race([child.ended, delay(graceMs, undefined, { ref: false })]);
+    while (child.hasCompany && Date.now() < until) await delay(20);
+    release();
+  }
+
+  function release(): void {
     child.kill();
     child.release();
   }
@@ -67,7 +74,7 @@ export function createChildEnd({ child, listener, maxMessageBytes, graceMs, onEn
     await Promise.race([fed, delay(LEFTOVER_MS)]);
     if (listener.isFull) await Promise.race([fed, delay(graceMs, undefined, { ref: false })]);
     onEnd();
-    await finish();
+    release();
   });
 
   return {
@@ -86,8 +93,7 @@ export function createChildEnd({ child, listener, maxMessageBytes, graceMs, onEn
     },
     destroy() {
       isOver = true;
-      child.kill();
-      child.release();
+      release();
     },
   };
 }
