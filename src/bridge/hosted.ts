@@ -22,12 +22,14 @@ export interface Hosted {
   readonly principal: string | null;
   /** When it was last used, and whether a stream is open. */
   readonly idleSince: number | null;
+  /** Whether somebody waits for an answer that comes by another stream than it was asked for. */
+  readonly owes: boolean;
   /** Takes a message. `headers` go with the answer. */
   post(visit: Visit, body: Buffer, headers: readonly string[]): void;
   /** Opens the stream for what the server says unasked. `greeting` is sent first. */
   listen(visit: Visit, greeting: Buffer | null): void;
-  /** Ends it, and the server session behind it. */
-  close(): Promise<void>;
+  /** Ends it, and the server session behind it. Whoever still waits is told, with this status where there is one to choose. */
+  close(status?: number): Promise<void>;
   destroy(): void;
 }
 
@@ -89,11 +91,11 @@ export async function openHosted(options: HostedOptions): Promise<Hosted> {
     if (method.name === "initialize" && !hasOneStream) void close();
   }
 
-  function answer(call: Call, message: Buffer): void {
+  function answer(call: Call, message: Buffer, status = 200): void {
     const reply = replies.get(call);
     replies.delete(call);
     if (hasOneStream) standing?.send(message);
-    else reply?.answer(call, message, 200);
+    else reply?.answer(call, message, status);
   }
 
   /** Sends what is no answer: on the stream of the request it is about, or else on the standing one. */
@@ -164,12 +166,12 @@ export async function openHosted(options: HostedOptions): Promise<Hosted> {
   }
 
   /** The server is gone, or we are told to end: whoever waits hears it. */
-  function finish(): void {
+  function finish(status = 200): void {
     if (isOver) return;
     isOver = true;
     for (const call of session.calls.up.waiting()) {
       const last = passage.giveUpOn(call, "up", CLOSED);
-      if (last !== null) answer(call, last);
+      if (last !== null) answer(call, last, status);
     }
     for (const reply of replies.values()) reply.end();
     standing?.end();
@@ -218,6 +220,9 @@ export async function openHosted(options: HostedOptions): Promise<Hosted> {
     get idleSince() {
       return standing === null && replies.size === 0 ? lastUsed : null;
     },
+    get owes() {
+      return hasOneStream && session.calls.up.waiting().length > 0;
+    },
     post(visit, body, headers) {
       lastUsed = Date.now();
       const { head } = visit;
@@ -262,9 +267,9 @@ export async function openHosted(options: HostedOptions): Promise<Hosted> {
     return waiting;
   }
 
-  async function close(): Promise<void> {
+  async function close(status?: number): Promise<void> {
     if (isOver) return;
-    finish();
+    finish(status);
     const left = server?.close() ?? Promise.resolve();
     options.onClosed(id, left);
     await left;

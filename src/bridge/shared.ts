@@ -67,7 +67,7 @@ export function createShared({ seats, open, maxBehindBytes }: SharedOptions): Sh
     server ??= open(listener, () => {
       server = null;
       current = null;
-      for (const [number, entry] of asked) giveUp(number, entry);
+      for (const [number, entry] of asked) giveUp(number, entry, 502);
       asker.passage.giveUp("up", CLOSED);
     }).then(
       (opened) => (current = opened),
@@ -79,10 +79,10 @@ export function createShared({ seats, open, maxBehindBytes }: SharedOptions): Sh
     return server;
   }
 
-  function giveUp(number: number, { seat, call, reply }: Asked): void {
+  function giveUp(number: number, { seat, call, reply }: Asked, status: number): void {
     asked.delete(number);
     const answer = seat.passage.giveUpOn(call, "up", CLOSED);
-    if (answer !== null) reply.answer(call, answer, 502);
+    if (answer !== null) reply.answer(call, answer, status);
   }
 
   const listener: ServerListener = {
@@ -213,7 +213,7 @@ export function createShared({ seats, open, maxBehindBytes }: SharedOptions): Sh
     },
     async close() {
       isOver = true;
-      for (const [number, entry] of asked) giveUp(number, entry);
+      for (const [number, entry] of asked) giveUp(number, entry, 503);
       await current?.close();
     },
     destroy() {

@@ -19,6 +19,8 @@ import { createStreamBack, frameMessage, type StreamBack } from "./stream-back.t
 export interface ThroughSse {
   visitStream(visit: Visit): void;
   visitMessages(visit: Visit): void;
+  /** Whether somebody waits for an answer. */
+  readonly owes: boolean;
   close(): void;
 }
 
@@ -165,6 +167,9 @@ export function createThroughSse(options: ThroughSseOptions): ThroughSse {
         const { passage } = passenger.seat;
         passOn(passage, whole(body), "up", BODIES, (outcome) => carry(passenger, visit, body, outcome));
       });
+    },
+    get owes() {
+      return [...passengers.values()].some(({ seat }) => seat.session.calls.up.waiting().length > 0);
     },
     close() {
       for (const passenger of passengers.values()) end(passenger);

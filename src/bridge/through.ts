@@ -20,7 +20,7 @@ import { createStreamBack, type StreamBack } from "./stream-back.ts";
 /** A way through for clients of Streamable HTTP to a server of Streamable HTTP. */
 export interface Through {
   visit(visit: Visit): void;
-  /** Ends the streams that nobody waits on. */
+  /** Ends the streams. Whoever still waits is told. */
   close(): void;
 }
 
@@ -45,7 +45,7 @@ export interface ThroughOptions {
 export function createThrough(options: ThroughOptions): Through {
   const { pool, address, guests, headers, maxMessageBytes, isThere, rewrite } = options;
 
-  const standing = new Set<() => void>(); // what ends the streams that nobody waits on
+  const running = new Set<() => void>(); // what ends the requests that are on their way
 
   function path({ query }: Visit): string {
     return query === "" || address.path.includes("?") ? address.path : address.path + query;
@@ -116,22 +116,27 @@ export function createThrough(options: ThroughOptions): Through {
         },
         failed() {
           isGone = true;
-          if (stream !== null) return void breakOff(stream);
-          const answers = calls.flatMap((each) => seat.passage.giveUpOn(each, "up", CLOSED) ?? []);
-          if (also !== null) answers.push(also);
-          if (answers.length === 0) replyError(response, 502, CLOSED, null);
-          else replyJson(response, 502, answers.reduce(merge), []);
+          if (stream !== null) void breakOff(stream);
+          else giveUp(502);
         },
       },
     );
-    if (visit.method === "GET" || calls.some(({ method }) => method.name === "subscriptions/listen")) {
-      const leave = (): void => {
-        if (stream !== null) stream.end();
-        else replyError(response, 503, CLOSED, null);
-      };
-      visit.stands();
-      standing.add(leave);
-      response.on("close", () => standing.delete(leave));
+    // Nobody waits for the end of such streams.
+    if (visit.method === "GET" || calls.some(({ method }) => method.name === "subscriptions/listen")) visit.stands();
+    const leave = (): void => {
+      isGone = true;
+      call.abort();
+      if (stream !== null) stream.end("for good");
+      else giveUp(503);
+    };
+    running.add(leave);
+    response.on("close", () => running.delete(leave));
+
+    function giveUp(status: number): void {
+      const answers = calls.flatMap((each) => seat.passage.giveUpOn(each, "up", CLOSED) ?? []);
+      if (also !== null) answers.push(also);
+      if (answers.length === 0) replyError(response, status, CLOSED, null);
+      else replyJson(response, status, answers.reduce(merge), []);
     }
 
     /** Nobody can take up again what a server has begun that is gone. */
@@ -188,7 +193,7 @@ export function createThrough(options: ThroughOptions): Through {
       send(visit, guest, null, [], exchange, null);
     },
     close() {
-      for (const leave of standing) leave();
+      for (const leave of running) leave();
     },
   };
 }

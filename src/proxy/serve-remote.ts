@@ -133,6 +133,7 @@ export function createRemoteService({
           return !isGuarded && oauth.visit(visit);
       }
     },
+    owes: () => host.owes || throughSse.owes,
     async close() {
       through.close();
       throughSse.close();

@@ -327,20 +327,21 @@ describe("SIGTERM", () => {
   test("what is not answered in ten seconds is given up", { timeout: 30_000 }, async () => {
     const server = await startGood();
     const gateway = await startGateway(["--upstream", server.url]);
-    const never = call(gateway, 1, "never").catch(() => null);
+    const never = call(gateway, 1, "never");
     await server.hears("never");
     const told = performance.now();
     gateway.kill("SIGTERM");
     expect(await gateway.ended).toBe(1);
     expect(performance.now() - told).toBeGreaterThan(9000);
     expect(performance.now() - told).toBeLessThan(11_500);
-    await never;
+    const answer = await never;
+    expect([answer.status, readError(answer)]).toEqual([503, { id: 1, error: CLOSED }]);
   });
 
   test("a second one ends at once", async () => {
     const server = await startGood();
     const gateway = await startGateway(["--upstream", server.url]);
-    const never = call(gateway, 1, "never").catch(() => null);
+    const never = call(gateway, 1, "never");
     await server.hears("never");
     gateway.kill("SIGTERM");
     await delay(200);
@@ -348,7 +349,7 @@ describe("SIGTERM", () => {
     gateway.kill("SIGTERM");
     expect(await gateway.ended).toBe(1);
     expect(performance.now() - told).toBeLessThan(1000);
-    await never;
+    expect(readError(await never)).toEqual({ id: 1, error: CLOSED });
   });
 
   test.each(["SIGTERM", "SIGINT", "SIGHUP"] as const)(
