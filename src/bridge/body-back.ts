@@ -1,4 +1,4 @@
-import { composeError } from "../message/compose.ts";
+import { composeBatch, composeError } from "../message/compose.ts";
 import { flatten } from "../message/flatten.ts";
 import { createGistReader, type GistReader } from "../message/gist.ts";
 import { whole } from "../message/message.ts";
@@ -87,12 +87,7 @@ function refuse({ seat, calls, status }: BodyOptions): JudgedBody {
   const error = status >= 300 ? refusedWith(status) : INVALID;
   // Whoever was told already by the way was told in vain: nothing of that reaches the client from here.
   const answers = calls.map((call) => seat.passage.giveUpOn(call, "up", error) ?? composeError(call.id, error));
-  const body =
-    answers.length === 0
-      ? Buffer.from(JSON.stringify({ jsonrpc: "2.0", id: null, error }))
-      : answers.length === 1
-        ? answers[0]
-        : Buffer.from(`[${answers.map((answer) => answer.toString("latin1")).join(",")}]`, "latin1");
+  const body = composeBatch(answers) ?? composeError(null, error);
   return { status: soundStatus(status), body, origin: "ours" };
 }
 

@@ -1,12 +1,12 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { type ChildOptions, type ChildServer, startChild } from "../link/child.ts";
 import { flatten } from "../message/flatten.ts";
-import { createGistReader, type GistReader } from "../message/gist.ts";
-import { composeError } from "../message/compose.ts";
+import { createExcess } from "../message/gist.ts";
 import { whole } from "../message/message.ts";
+import { createFeed } from "../relay/feed.ts";
 import { createOutlet } from "../relay/outlet.ts";
 import { LINES, type Exchange } from "../session/exchange.ts";
-import { createLineFramer } from "../wire/lines.ts";
+import type { LineSink } from "../wire/lines.ts";
 import type { ServerEnd, ServerListener } from "./server-end.ts";
 
 /** What a session with a child process is made of. */
@@ -25,34 +25,44 @@ const ROUTED: Exchange = { ...LINES, routed: true };
 export function createChildEnd({ child, listener, maxMessageBytes, graceMs, onEnd }: ChildEndOptions): ServerEnd {
   let isOver = false;
   const toServer = createOutlet(child.stdin, () => {});
-  let gist: GistReader | null = null; // of a line that is too long to keep
+  let sent = 0; // how many messages went to the server
+  let finishFeed: (() => void) | undefined;
+  const fed = new Promise<void>((resolve) => {
+    finishFeed = resolve;
+  });
 
-  const framer = createLineFramer(maxMessageBytes, {
-    line(bytes, start, end, ascii) {
-      listener.message({ bytes, start, end: end - 1, ascii }, ROUTED);
-    },
-    excess(bytes, ends) {
-      gist ??= createGistReader();
-      gist.push(bytes);
-      if (!ends) return;
-      const { id, like } = gist.end();
-      gist = null;
-      listener.trouble("strict:too-large", "dropped a message of the server's that is too large");
-      if (id !== null && like === "answer") listener.message(whole(composeError(id, TOO_LARGE)), ROUTED);
-    },
+  /** Hands on what the server said. What is sent to it meanwhile is an answer of ours, which it has to read. */
+  function hand(tell: () => void): void {
+    const before = sent;
+    tell();
+    feed.left("onward");
+    if (sent > before) feed.left("back");
+  }
+
+  const sink: LineSink = {
+    line: (bytes, start, end, ascii) => hand(() => listener.message({ bytes, start, end: end - 1, ascii }, ROUTED)),
+    excess: createExcess((gist, bytes) => hand(() => listener.lost(gist, bytes))),
     tail: () => {},
+  };
+  const feed = createFeed({
+    source: child.stdout,
+    maxMessageBytes,
+    sink,
+    onward: listener,
+    back: toServer,
+    onEnd: () => finishFeed?.(),
   });
-  child.stdout.on("data", (chunk: Buffer) => {
-    framer.push(chunk);
-    if (!listener.isFull) return;
-    child.stdout.pause();
-    listener.whenReady(() => child.stdout.resume());
-  });
-  child.stdout.on("error", () => {});
 
+  /** Closes its stdin and gives it a while, with all it started: the process we started may only be a wrapper. */
   async function finish(): Promise<void> {
+    const until = Date.now() + graceMs;
     toServer.end();
     await Promise.race([child.ended, delay(graceMs, undefined, { ref: false })]);
+    while (child.hasCompany && Date.now() < until) await delay(20);
+    release();
+  }
+
+  function release(): void {
     child.kill();
     child.release();
   }
@@ -60,14 +70,18 @@ export function createChildEnd({ child, listener, maxMessageBytes, graceMs, onEn
   void child.ended.then(async () => {
     if (isOver) return;
     isOver = true;
-    await delay(LEFTOVER_MS); // the last of what it said
+    // The last of what it said; for a client that is slow to read it, a while longer.
+    await Promise.race([fed, delay(LEFTOVER_MS)]);
+    if (listener.isFull) await Promise.race([fed, delay(graceMs, undefined, { ref: false })]);
     onEnd();
-    await finish();
+    release();
   });
 
   return {
     send(payload) {
-      if (!isOver) toServer.writeLine(flatten(whole(payload)));
+      if (isOver) return;
+      toServer.writeLine(flatten(whole(payload)));
+      sent++;
     },
     get isFull() {
       return toServer.isFull;
@@ -79,13 +93,11 @@ export function createChildEnd({ child, listener, maxMessageBytes, graceMs, onEn
     },
     destroy() {
       isOver = true;
-      child.kill();
-      child.release();
+      release();
     },
   };
 }
 
-const TOO_LARGE = { code: -32000, message: "Response too large" };
 const LEFTOVER_MS = 50;
 
 /** Starts children for sessions. The first is ready before anybody asks, which shows at once whether it can run. */

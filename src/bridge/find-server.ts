@@ -64,7 +64,7 @@ export async function fetchTools(options: FindOptions, found: FoundServer, era: 
 /** A server spoken to at one address, or what was heard instead of one. */
 async function tryPath(options: FindOptions, address: Address, redirects = 0): Promise<FoundServer | string> {
   let contact = await openContact(options, "streamable", address);
-  let greeting = await contact.client.greet("either");
+  let greeting = await greet(options, contact.client, "either");
   const { head, error } = contact.heard();
   if (error !== null && head === null) throw cannotConnect(options.address, error.message, error);
   const moved = head === null ? null : redirected(head, address);
@@ -92,7 +92,7 @@ async function tryPath(options: FindOptions, address: Address, redirects = 0): P
       return `status ${status}`;
     }
     found.kind = "sse";
-    greeting = await contact.client.greet("stateful");
+    greeting = await greet(options, contact.client, "stateful");
     if (!greeting.isWelcome) return "the server refused to speak to us";
   }
   try {
@@ -110,6 +110,17 @@ async function tryPath(options: FindOptions, address: Address, redirects = 0): P
 }
 
 const MAX_REDIRECTS = 5;
+
+async function greet({ address, connectMs }: FindOptions, client: OwnClient, how: Era | "either"): Promise<Greeting> {
+  try {
+    return await client.greet(how);
+  } catch (error) {
+    const { message } = error as Error;
+    const isLate = message.startsWith("no answer");
+    const why = isLate ? `Connection timeout after ${connectMs}ms` : `Invalid response: ${message}`;
+    throw cannotConnect(address, why, error as Error);
+  }
+}
 
 async function listWithin(client: OwnClient, greeting: Greeting, listMs: number): Promise<CatalogueKeeper> {
   try {
@@ -144,6 +155,7 @@ export async function openContact(options: FindOptions, kind: FoundServer["kind"
   });
   const listener: ServerListener = {
     message: (payload) => client.receive(payload),
+    lost: (gist) => client.lost(gist),
     isWaiting: (about) => client.isWaiting(about),
     trouble: () => {},
     isFull: false,

@@ -14,6 +14,8 @@ export interface Host {
   visitStream(visit: Visit): void;
   visitMessages(visit: Visit): void;
   readonly size: number;
+  /** Whether somebody waits who has no response open. */
+  readonly owes: boolean;
   /** Ends them all. */
   close(): Promise<void>;
   destroy(): void;
@@ -117,6 +119,9 @@ export function createHost(options: HostOptions): Host {
     get size() {
       return sessions.size;
     },
+    get owes() {
+      return [...sessions.values()].some(({ owes }) => owes);
+    },
     visit(visit) {
       const { method, response, head } = visit;
       if (method === "POST") return post(visit);
@@ -144,7 +149,7 @@ export function createHost(options: HostOptions): Host {
     async close() {
       isOver = true;
       clearInterval(sweep);
-      for (const session of sessions.values()) void session.close();
+      for (const session of sessions.values()) void session.close(503);
       await Promise.all(closing);
     },
     destroy() {

@@ -6,6 +6,7 @@ import { replyEmpty, replyError } from "../link/http/reply.ts";
 import { flatten } from "../message/flatten.ts";
 import { findMember, readString } from "../message/members.ts";
 import { openMessage, type Payload, whole } from "../message/message.ts";
+import { passOn } from "../relay/pass-on.ts";
 import type { Call } from "../session/calls.ts";
 import type { Turn } from "../session/turn.ts";
 import { CLOSED } from "./answers.ts";
@@ -21,12 +22,14 @@ export interface Hosted {
   readonly principal: string | null;
   /** When it was last used, and whether a stream is open. */
   readonly idleSince: number | null;
+  /** Whether somebody waits for an answer that comes by another stream than it was asked for. */
+  readonly owes: boolean;
   /** Takes a message. `headers` go with the answer. */
   post(visit: Visit, body: Buffer, headers: readonly string[]): void;
   /** Opens the stream for what the server says unasked. `greeting` is sent first. */
   listen(visit: Visit, greeting: Buffer | null): void;
-  /** Ends it, and the server session behind it. */
-  close(): Promise<void>;
+  /** Ends it, and the server session behind it. Whoever still waits is told, with this status where there is one to choose. */
+  close(status?: number): Promise<void>;
   destroy(): void;
 }
 
@@ -79,17 +82,20 @@ export async function openHosted(options: HostedOptions): Promise<Hosted> {
     for (const turn of answered) {
       if (turn.answers === undefined) continue;
       answer(turn.answers, message);
-      // Where the server does not want to begin there is no session.
-      const isBegun = turn.answers.method.name !== "initialize" || turn.message.envelope.kind === "result";
-      if (!isBegun && !hasOneStream) void close();
+      if (turn.message.envelope.kind !== "result") checkBegun(turn.answers);
     }
   }
 
-  function answer(call: Call, message: Buffer): void {
+  /** Where the server does not want to begin there is no session. */
+  function checkBegun({ method }: Call): void {
+    if (method.name === "initialize" && !hasOneStream) void close();
+  }
+
+  function answer(call: Call, message: Buffer, status = 200): void {
     const reply = replies.get(call);
     replies.delete(call);
     if (hasOneStream) standing?.send(message);
-    else reply?.answer(call, message, 200);
+    else reply?.answer(call, message, status);
   }
 
   /** Sends what is no answer: on the stream of the request it is about, or else on the standing one. */
@@ -129,9 +135,15 @@ export async function openHosted(options: HostedOptions): Promise<Hosted> {
 
   const listener: ServerListener = {
     message(payload, exchange) {
-      const outcome = passage.pass(payload, "down", exchange);
-      if (outcome instanceof Promise) void outcome.then((settled) => carryDown(payload, settled));
-      else carryDown(payload, outcome);
+      passOn(passage, payload, "down", exchange, (outcome) => carryDown(payload, outcome));
+    },
+    lost(gist, bytes) {
+      const call = gist.id === null ? undefined : session.calls.up.find(gist.id.key);
+      const { onward, back } = passage.lose(gist, bytes, "down");
+      if (back !== null) server?.send(back, openMessage(whole(back), "up", "refuse"));
+      if (typeof onward === "string" || call === undefined) return;
+      answer(call, onward);
+      checkBegun(call);
     },
     isWaiting({ envelope }) {
       return envelope.kind === "request" && session.calls.up.find(envelope.id.key) !== undefined;
@@ -154,12 +166,12 @@ export async function openHosted(options: HostedOptions): Promise<Hosted> {
   }
 
   /** The server is gone, or we are told to end: whoever waits hears it. */
-  function finish(): void {
+  function finish(status = 200): void {
     if (isOver) return;
     isOver = true;
     for (const call of session.calls.up.waiting()) {
       const last = passage.giveUpOn(call, "up", CLOSED);
-      if (last !== null) answer(call, last);
+      if (last !== null) answer(call, last, status);
     }
     for (const reply of replies.values()) reply.end();
     standing?.end();
@@ -208,6 +220,9 @@ export async function openHosted(options: HostedOptions): Promise<Hosted> {
     get idleSince() {
       return standing === null && replies.size === 0 ? lastUsed : null;
     },
+    get owes() {
+      return hasOneStream && session.calls.up.waiting().length > 0;
+    },
     post(visit, body, headers) {
       lastUsed = Date.now();
       const { head } = visit;
@@ -217,11 +232,8 @@ export async function openHosted(options: HostedOptions): Promise<Hosted> {
         mirrored: { version: head.protocolVersion, method: head.mcpMethod, name: head.mcpName, params: head.mcpParams },
         resumed: false,
       } as const;
-      const go = (): void => {
-        const outcome = passage.pass(whole(body), "up", exchange);
-        if (outcome instanceof Promise) void outcome.then((settled) => carryUp(visit, body, settled, headers));
-        else carryUp(visit, body, outcome, headers);
-      };
+      const go = (): void =>
+        passOn(passage, whole(body), "up", exchange, (outcome) => carryUp(visit, body, outcome, headers));
       if (server?.isFull) server.whenReady(go);
       else go();
     },
@@ -255,9 +267,9 @@ export async function openHosted(options: HostedOptions): Promise<Hosted> {
     return waiting;
   }
 
-  async function close(): Promise<void> {
+  async function close(status?: number): Promise<void> {
     if (isOver) return;
-    finish();
+    finish(status);
     const left = server?.close() ?? Promise.resolve();
     options.onClosed(id, left);
     await left;

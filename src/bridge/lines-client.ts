@@ -2,12 +2,14 @@ import type { Readable, Writable } from "node:stream";
 import { setTimeout as delay } from "node:timers/promises";
 import type { Outcome } from "../action/outcome.ts";
 import { flatten } from "../message/flatten.ts";
-import { createGistReader, type GistReader } from "../message/gist.ts";
+import { createExcess } from "../message/gist.ts";
 import { type Message, openMessage, type Payload, whole } from "../message/message.ts";
 import type { Witness } from "../record/witness.ts";
-import { createOutlet } from "../relay/outlet.ts";
+import { createFeed, type Feed } from "../relay/feed.ts";
+import { createOutlet, whenStuck } from "../relay/outlet.ts";
+import { passOn } from "../relay/pass-on.ts";
 import { type Exchange, LINES } from "../session/exchange.ts";
-import { createLineFramer } from "../wire/lines.ts";
+import type { LineSink } from "../wire/lines.ts";
 import { CLOSED } from "./answers.ts";
 import type { Seat } from "./seats.ts";
 import type { ServerEnd, ServerListener } from "./server-end.ts";
@@ -33,13 +35,17 @@ export interface LinesClientOptions {
 }
 
 const ROUTED: Exchange = { ...LINES, routed: true };
+/** The payload of a message that was not kept. */
+const NONE = whole(Buffer.alloc(0));
 const FLUSH_MS = 2000;
+const STUCK_MS = 7000;
 
 /** Joins a client on lines to whatever server it is given. */
 export function createLinesClient(options: LinesClientOptions): LinesClient {
   const { input, output, seat, witness, maxMessageBytes } = options;
   const { passage, session } = seat;
   let server: ServerEnd | null = null;
+  let feed: Feed | null = null;
   let leave: (() => void) | undefined;
   const toClient = createOutlet(output, () => leave?.());
 
@@ -48,10 +54,16 @@ export function createLinesClient(options: LinesClientOptions): LinesClient {
   }
 
   function carryUp(payload: Payload, { onward, back, turns }: Outcome): void {
-    if (back !== null) toClient.writeLine(back);
+    if (back !== null) answerHere(back);
     if (onward === "nothing") return;
     const bytes = onward === "untouched" ? payload.bytes.subarray(payload.start, payload.end) : onward;
     sendUp(bytes, turns?.length === 1 ? turns[0].message : undefined);
+    feed?.left("onward");
+  }
+
+  function answerHere(answer: Buffer): void {
+    toClient.writeLine(answer);
+    feed?.left("back");
   }
 
   function carryDown(payload: Payload, { onward, back }: Outcome): void {
@@ -61,10 +73,9 @@ export function createLinesClient(options: LinesClientOptions): LinesClient {
 
   const listener: ServerListener = {
     message(payload, exchange) {
-      const outcome = passage.pass(payload, "down", exchange);
-      if (outcome instanceof Promise) void outcome.then((settled) => carryDown(payload, settled));
-      else carryDown(payload, outcome);
+      passOn(passage, payload, "down", exchange, (outcome) => carryDown(payload, outcome));
     },
+    lost: (gist, bytes) => carryDown(NONE, passage.lose(gist, bytes, "down")),
     isWaiting({ envelope }) {
       if (envelope.kind !== "request") return false;
       const call = session.calls.up.find(envelope.id.key);
@@ -81,46 +92,21 @@ export function createLinesClient(options: LinesClientOptions): LinesClient {
     listener,
     run(end) {
       server = end;
-      let gist: GistReader | null = null; // of a line that is too long to keep
-      let gistBytes = 0;
-      const framer = createLineFramer(maxMessageBytes, {
+      const sink: LineSink = {
         line(bytes, start, lineEnd, ascii) {
           const payload = { bytes, start, end: lineEnd - 1, ascii };
           if (isBlank(payload)) return;
-          const outcome = passage.pass(payload, "up", ROUTED);
-          if (outcome instanceof Promise) void outcome.then((settled) => carryUp(payload, settled));
-          else carryUp(payload, outcome);
+          passOn(passage, payload, "up", ROUTED, (outcome) => carryUp(payload, outcome));
         },
-        excess(bytes, ends) {
-          gist ??= createGistReader();
-          gist.push(bytes);
-          gistBytes += bytes.length;
-          if (!ends) return;
-          const { back } = passage.lose(gist.end(), gistBytes, "up");
-          if (back !== null) toClient.writeLine(back);
-          gist = null;
-          gistBytes = 0;
-        },
+        excess: createExcess((gist, bytes) => carryUp(NONE, passage.lose(gist, bytes, "up"))),
         tail: (bytes) =>
           witness.trouble("wire:half-line", `${bytes.length} bytes without a newline at the end were not forwarded`),
-      });
+      };
       return new Promise((resolve) => {
         leave = resolve;
-        input.on("data", (chunk: Buffer) => {
-          framer.push(chunk);
-          // A slow reader slows the writer: the server's, and the client itself where answers are ours.
-          const full = end.isFull ? end : toClient.isFull ? toClient : null;
-          if (full === null) return;
-          input.pause();
-          full.whenReady(() => input.resume());
-        });
-        const close = (): void => {
-          framer.end();
-          resolve();
-        };
-        input.once("end", close);
-        input.once("close", close);
-        input.once("error", close);
+        feed = createFeed({ source: input, maxMessageBytes, sink, onward: end, back: toClient, onEnd: resolve });
+        // What it said last waits until it has read the rest. One that does not read at all is not waited for.
+        input.once("end", () => whenStuck(output, STUCK_MS, resolve));
       });
     },
     async answered(limitMs) {

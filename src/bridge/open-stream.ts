@@ -39,9 +39,9 @@ export function openStream(options: StreamOptions, done: Ended): UpstreamCall {
   let reading: Reading | null = null;
   let status: number | null = null;
   let refusal: { head: ResponseHead; shown: string } | null = null;
-  const end = (): void => {
+  const end = (events: Resumable | null): void => {
     onAnswer?.();
-    done(reading?.end() ?? null, status, refusal);
+    done(events, status, refusal);
   };
   const call = pool.send(
     { method: "GET", path, headers, body: null },
@@ -59,8 +59,8 @@ export function openStream(options: StreamOptions, done: Ended): UpstreamCall {
         reading?.push(bytes);
         holdBack(call, listener);
       },
-      done: end,
-      failed: end,
+      done: () => end(reading?.end() ?? null),
+      failed: () => end(reading?.breakOff() ?? null),
     },
   );
   return call;

@@ -1,5 +1,6 @@
 import { performance } from "node:perf_hooks";
 import { composeError, composeResult } from "../message/compose.ts";
+import type { Gist } from "../message/gist.ts";
 import { openMessage, type Message, type Payload, whole } from "../message/message.ts";
 import { readBanner } from "../record/banner.ts";
 import { createLearner } from "../relay/learn.ts";
@@ -12,6 +13,8 @@ import { createSession, type Question, type Session } from "../session/session.t
 export interface OwnClient {
   /** Takes a message from the server. */
   receive(payload: Payload): void;
+  /** Hears of a message from the server that was too large to keep. */
+  lost(gist: Gist): void;
   /** Greets the server: in one way, or in the one it understands. */
   greet(how: Era | "either"): Promise<Greeting>;
   /** Fetches its list until that is quiet. */
@@ -128,6 +131,12 @@ export function createOwnClient({ send, exchange, greetMs, listMs, version }: Ow
         const answer = answerFor(message);
         if (answer !== null) say(answer);
       }
+    },
+    lost({ id, like }) {
+      const call = id === null || like !== "answer" ? undefined : session.calls.up.find(id.key);
+      if (call === undefined) return;
+      session.calls.up.close(call);
+      call.claim?.(null);
     },
     heard,
     greet: (how) => unlessItFails(greet(how)),

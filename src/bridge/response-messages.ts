@@ -1,7 +1,8 @@
 import { kindOf } from "../link/upstream/head.ts";
 import { composeErrorText } from "../message/compose.ts";
+import { createExcess } from "../message/gist.ts";
 import { type Message, openMessage, type Payload, whole } from "../message/message.ts";
-import { createEventFramer } from "../wire/events.ts";
+import { createEventFramer, pickData } from "../wire/events.ts";
 import type { ResponseHead } from "../wire/http-head.ts";
 import { INVALID, refusedWith } from "./answers.ts";
 import { createBodyCollector } from "./body-back.ts";
@@ -11,7 +12,15 @@ import type { ServerListener } from "./server-end.ts";
 export interface Reading {
   push(chunk: Buffer): void;
   /** The response is over. What is known of its stream, where it was one. */
-  end(): { readonly lastId: string | undefined; readonly retryMs: number } | null;
+  end(): Followed | null;
+  /** It broke off. Events that came whole were taken; a body that is not whole is none. */
+  breakOff(): Followed | null;
+}
+
+/** How far an event stream came, and how long to wait before it is asked for again. */
+interface Followed {
+  readonly lastId: string | undefined;
+  readonly retryMs: number;
 }
 
 /** What a response belongs to. */
@@ -40,19 +49,14 @@ function readEvents({ maxMessageBytes, listener, take }: ReadingOptions): Readin
       if (retry !== null) retryMs = Math.min(retry, MAX_RETRY_MS);
       if (data !== null) take(data);
     },
-    excess: (bytes, ends) => {
-      if (ends)
-        listener.trouble("strict:too-large", `dropped an event that is too large, ${bytes.length} bytes and more`);
-    },
+    excess: createExcess((gist, bytes) => listener.lost(gist, bytes), pickData),
     tail: () => {},
   });
-  return {
-    push: (chunk) => framer.push(chunk),
-    end() {
-      framer.end();
-      return { lastId, retryMs };
-    },
+  const end = (): Followed => {
+    framer.end();
+    return { lastId, retryMs };
   };
+  return { push: (chunk) => framer.push(chunk), end, breakOff: end };
 }
 
 const MAX_RETRY_MS = 60_000;
@@ -62,14 +66,18 @@ function readBody({ head, about, maxMessageBytes, listener, take }: ReadingOptio
   return {
     push: (chunk) => collector.push(chunk),
     end() {
-      const { body } = collector.end();
+      const collected = collector.end();
+      const { body } = collected;
       const isJson = kindOf(head) === "json" && body !== null && body.length > 0;
-      const isRequest = about?.envelope.kind === "request";
+      if (collected.body === null) listener.lost(collected.gist.end(), collected.bytes);
+      // Whoever was told already that it was lost does not wait any more.
+      const isRequest = about?.envelope.kind === "request" && (body !== null || listener.isWaiting(about));
       if (head.status < 300 && isJson) take(whole(body));
       else if (isRequest) take(whole(composeErrorText(about.envelope.id, errorOf(head.status, isJson ? body : null))));
       else if (head.status >= 300) listener.trouble("http:refused", `the server answered with status ${head.status}`);
       return null;
     },
+    breakOff: () => null,
   };
 }
 

@@ -1,3 +1,4 @@
+import type { Gist } from "../message/gist.ts";
 import type { Message, Payload } from "../message/message.ts";
 import type { Exchange } from "../session/exchange.ts";
 
@@ -17,6 +18,8 @@ export interface ServerEnd {
 /** Who hears what a server says. A request that fails is answered like any other, with an error. */
 export interface ServerListener {
   message(payload: Payload, exchange: Exchange): void;
+  /** A message that was too large to keep, and what could be told of it. */
+  lost(gist: Gist, bytes: number): void;
   /** Whether the sender of this request still waits. */
   isWaiting(about: Message): boolean;
   /** Something that is wrong, but with no single message. */

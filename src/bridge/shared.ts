@@ -5,6 +5,7 @@ import { composeError, type WireError } from "../message/compose.ts";
 import { findMember } from "../message/members.ts";
 import { type Message, openMessage, type Payload, whole } from "../message/message.ts";
 import { createLearner } from "../relay/learn.ts";
+import { passOn } from "../relay/pass-on.ts";
 import type { Call } from "../session/calls.ts";
 import { createCatalogue } from "../session/catalogue.ts";
 import type { Exchange } from "../session/exchange.ts";
@@ -66,7 +67,7 @@ export function createShared({ seats, open, maxBehindBytes }: SharedOptions): Sh
     server ??= open(listener, () => {
       server = null;
       current = null;
-      for (const [number, entry] of asked) giveUp(number, entry);
+      for (const [number, entry] of asked) giveUp(number, entry, 502);
       asker.passage.giveUp("up", CLOSED);
     }).then(
       (opened) => (current = opened),
@@ -78,10 +79,10 @@ export function createShared({ seats, open, maxBehindBytes }: SharedOptions): Sh
     return server;
   }
 
-  function giveUp(number: number, { seat, call, reply }: Asked): void {
+  function giveUp(number: number, { seat, call, reply }: Asked, status: number): void {
     asked.delete(number);
     const answer = seat.passage.giveUpOn(call, "up", CLOSED);
-    if (answer !== null) reply.answer(call, answer, 502);
+    if (answer !== null) reply.answer(call, answer, status);
   }
 
   const listener: ServerListener = {
@@ -96,6 +97,19 @@ export function createShared({ seats, open, maxBehindBytes }: SharedOptions): Sh
         current?.send(composeError(envelope.id, NOT_FOUND), message);
       } else if (envelope.kind === "notification") relate(message, payload, exchange);
       else void asker.passage.pass(payload, "down", exchange);
+    },
+    lost(gist, bytes) {
+      const number = gist.id === null || gist.id.quoted !== null ? null : Number(gist.id.key);
+      const entry = number === null || gist.like !== "answer" ? undefined : asked.get(number);
+      if (entry === undefined || number === null) {
+        const { back } = asker.passage.lose(gist, bytes, "down");
+        if (back !== null) sayUp("up", back);
+        return;
+      }
+      const { onward } = entry.seat.passage.lose({ id: entry.call.id, like: "answer" }, bytes, "down");
+      if (typeof onward === "string") return;
+      asked.delete(number);
+      entry.reply.answer(entry.call, onward, 200);
     },
     isWaiting: () => false,
     trouble: (kind, text) => seats.witness.trouble(kind, text),
@@ -130,9 +144,8 @@ export function createShared({ seats, open, maxBehindBytes }: SharedOptions): Sh
   }
 
   function deliver(payload: Payload, entry: Asked, number: number, exchange: Exchange): void {
-    const outcome = entry.seat.passage.pass(payload, "down", exchange);
-    if (outcome instanceof Promise) void outcome.then((settled) => carryDown(payload, entry, number, settled));
-    else carryDown(payload, entry, number, outcome);
+    const { passage } = entry.seat;
+    passOn(passage, payload, "down", exchange, (outcome) => carryDown(payload, entry, number, outcome));
   }
 
   function carryDown(payload: Payload, { call, reply }: Asked, number: number, { onward, turns }: Outcome): void {
@@ -190,9 +203,7 @@ export function createShared({ seats, open, maxBehindBytes }: SharedOptions): Sh
       const go = (): void => {
         if (visit.response.destroyed || isOver) return;
         const seat = createSeat(seats, sayUp, knowledge, 0);
-        const outcome = seat.passage.pass(whole(body), "up", exchange);
-        if (outcome instanceof Promise) void outcome.then((settled) => carryUp(visit, seat, body, settled));
-        else carryUp(visit, seat, body, outcome);
+        passOn(seat.passage, whole(body), "up", exchange, (outcome) => carryUp(visit, seat, body, outcome));
       };
       if (current !== null) return current.isFull ? current.whenReady(go) : go();
       start().then(go, (error: unknown) => {
@@ -202,7 +213,7 @@ export function createShared({ seats, open, maxBehindBytes }: SharedOptions): Sh
     },
     async close() {
       isOver = true;
-      for (const [number, entry] of asked) giveUp(number, entry);
+      for (const [number, entry] of asked) giveUp(number, entry, 503);
       await current?.close();
     },
     destroy() {

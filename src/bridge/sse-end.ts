@@ -3,8 +3,9 @@ import type { Address } from "../link/upstream/address.ts";
 import { kindOf } from "../link/upstream/head.ts";
 import type { Pool, UpstreamCall } from "../link/upstream/pool.ts";
 import { composeError } from "../message/compose.ts";
+import { createExcess } from "../message/gist.ts";
 import { type Message, whole } from "../message/message.ts";
-import { createEventFramer } from "../wire/events.ts";
+import { createEventFramer, pickData } from "../wire/events.ts";
 import { CLOSED, refusedWith } from "./answers.ts";
 import { BODIES, type ServerEnd, type ServerListener } from "./server-end.ts";
 import { createTurnstile } from "./turnstile.ts";
@@ -57,9 +58,7 @@ export function openSseEnd(options: SseOptions): Promise<ServerEnd> {
         }
         if (endpoint !== null) listener.message(data, BODIES);
       },
-      excess: (_, ends) => {
-        if (ends) listener.trouble("strict:too-large", "dropped an event that is too large");
-      },
+      excess: createExcess((gist, bytes) => listener.lost(gist, bytes), pickData),
       tail: () => {},
     });
 

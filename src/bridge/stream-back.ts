@@ -1,12 +1,13 @@
 import type { ServerResponse } from "node:http";
 import type { Outcome } from "../action/outcome.ts";
 import { flatten } from "../message/flatten.ts";
-import { createGistReader, type GistReader } from "../message/gist.ts";
+import { createExcess, type Gist } from "../message/gist.ts";
 import { whole } from "../message/message.ts";
 import { createOutlet } from "../relay/outlet.ts";
+import { passOn } from "../relay/pass-on.ts";
 import type { Call } from "../session/calls.ts";
 import type { Exchange } from "../session/exchange.ts";
-import { createEventFramer, type EventFrame, replaceData } from "../wire/events.ts";
+import { createEventFramer, type EventFrame, pickData, replaceData } from "../wire/events.ts";
 import { CLOSED } from "./answers.ts";
 import type { Seat } from "./seats.ts";
 
@@ -15,8 +16,10 @@ export interface StreamBack {
   push(chunk: Buffer): void;
   /** Sends bytes of ours. */
   write(bytes: Buffer): void;
-  /** The server's stream is over. Whoever waits on it is told, unless the stream can be taken up again. */
-  end(): void;
+  /** Whether it can be taken up again where it ends. */
+  readonly isResumable: boolean;
+  /** The stream is over. Whoever waits on it is told, unless it can be taken up again; for good, it cannot. */
+  end(how?: "for good"): void;
   readonly isFull: boolean;
   whenReady(resume: () => void): void;
 }
@@ -53,8 +56,12 @@ export function createStreamBack(options: StreamBackOptions): StreamBack {
     if (back !== null) answerServer(back);
   }
 
-  let gist: GistReader | null = null; // of an event that is too large to keep
-  let gistBytes = 0;
+  function lose(gist: Gist, bytes: number): void {
+    const { onward, back } = passage.lose(gist, bytes, "down");
+    if (typeof onward !== "string") outlet.write(frameMessage(onward));
+    if (back !== null) answerServer(back);
+  }
+  const loseData = createExcess(lose);
 
   const framer = createEventFramer(maxMessageBytes + MAX_FIELDS_BYTES, {
     event(frame) {
@@ -66,29 +73,17 @@ export function createStreamBack(options: StreamBackOptions): StreamBack {
         return;
       }
       const { bytes, start, end } = frame.data;
-      if (end - start > maxMessageBytes) return lose(bytes.subarray(start, end), true);
-      const outcome = passage.pass(frame.data, "down", exchange);
-      if (!(outcome instanceof Promise)) return carry(frame, outcome);
-      outlet.flush();
-      void outcome.then((settled) => carry(frame, settled)).finally(() => outlet.flush());
+      if (end - start > maxMessageBytes) return loseData(bytes.subarray(start, end), true);
+      let isLate = false;
+      passOn(passage, frame.data, "down", exchange, (outcome) => {
+        carry(frame, outcome);
+        if (isLate) outlet.flush();
+      });
+      isLate = true;
     },
-    excess: lose,
+    excess: createExcess(lose, pickData),
     tail: () => {},
   });
-
-  function lose(bytes: Buffer, ends: boolean): void {
-    if (gist === null) {
-      gist = createGistReader();
-      const begins = bytes.indexOf("{");
-      gist.push(begins < 0 ? bytes : bytes.subarray(begins));
-    } else gist.push(bytes);
-    gistBytes += bytes.length;
-    if (!ends) return;
-    const { onward } = passage.lose(gist.end(), gistBytes, "down");
-    if (typeof onward !== "string") outlet.write(frameMessage(onward));
-    gist = null;
-    gistBytes = 0;
-  }
 
   return {
     push(chunk) {
@@ -96,11 +91,14 @@ export function createStreamBack(options: StreamBackOptions): StreamBack {
       outlet.flush();
     },
     write: (bytes) => outlet.write(bytes),
-    end() {
+    get isResumable() {
+      return isResumable;
+    },
+    end(how) {
       framer.end();
       for (const call of calls) {
         if (session.calls.up.find(call.id.key) !== call) continue;
-        if (isResumable) session.calls.up.suspend(call);
+        if (isResumable && how !== "for good") session.calls.up.suspend(call);
         else {
           const answer = passage.giveUpOn(call, "up", CLOSED);
           if (answer !== null) outlet.write(frameMessage(answer));

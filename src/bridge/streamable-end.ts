@@ -149,7 +149,7 @@ export function createStreamableEnd(options: StreamableOptions): ServerEnd {
           finish(about, null, events);
         },
         failed(error) {
-          const events = reading?.end() ?? null;
+          const events = reading?.breakOff() ?? null;
           if (events?.lastId !== undefined) return finish(about, null, events);
           fail(about, error);
           taken();

@@ -86,7 +86,13 @@ export function createStreamableSession(options: StreamableSessionOptions): Stre
     return new Promise((resolve) => {
       let reading: Reading | null = null;
       let isGood = about.envelope.kind !== "request";
-      const quiet: ServerListener = { ...listener, message: () => {}, trouble: () => {}, isFull: false };
+      const quiet: ServerListener = {
+        ...listener,
+        message: () => {},
+        lost: () => {},
+        trouble: () => {},
+        isFull: false,
+      };
       const take = (body: Payload): void => {
         isGood = openMessage(body, "down", "allow").envelope.kind === "result";
       };

@@ -6,6 +6,7 @@ import type { Address } from "../link/upstream/address.ts";
 import { headersBack, kindOf } from "../link/upstream/head.ts";
 import type { Pool } from "../link/upstream/pool.ts";
 import { whole } from "../message/message.ts";
+import { passOn } from "../relay/pass-on.ts";
 import { type EventFrame, replaceData } from "../wire/events.ts";
 import { CLOSED, refusedWith } from "./answers.ts";
 import { answerHere, NO_SESSION, NOT_ALLOWED, readMessage } from "./refusal.ts";
@@ -18,6 +19,8 @@ import { createStreamBack, frameMessage, type StreamBack } from "./stream-back.t
 export interface ThroughSse {
   visitStream(visit: Visit): void;
   visitMessages(visit: Visit): void;
+  /** Whether somebody waits for an answer. */
+  readonly owes: boolean;
   close(): void;
 }
 
@@ -161,10 +164,12 @@ export function createThroughSse(options: ThroughSseOptions): ThroughSse {
         return replyError(visit.response, 404, NO_SESSION, null);
       }
       readMessage(visit, maxMessageBytes, (body) => {
-        const outcome = passenger.seat.passage.pass(whole(body), "up", BODIES);
-        if (outcome instanceof Promise) void outcome.then((settled) => carry(passenger, visit, body, settled));
-        else carry(passenger, visit, body, outcome);
+        const { passage } = passenger.seat;
+        passOn(passage, whole(body), "up", BODIES, (outcome) => carry(passenger, visit, body, outcome));
       });
+    },
+    get owes() {
+      return [...passengers.values()].some(({ seat }) => seat.session.calls.up.waiting().length > 0);
     },
     close() {
       for (const passenger of passengers.values()) end(passenger);

@@ -6,6 +6,7 @@ import type { Address } from "../link/upstream/address.ts";
 import { headersBack, kindOf } from "../link/upstream/head.ts";
 import type { Pool, UpstreamCall } from "../link/upstream/pool.ts";
 import { whole } from "../message/message.ts";
+import { passOn } from "../relay/pass-on.ts";
 import type { Call } from "../session/calls.ts";
 import type { Exchange } from "../session/exchange.ts";
 import type { ResponseHead } from "../wire/http-head.ts";
@@ -19,7 +20,7 @@ import { createStreamBack, type StreamBack } from "./stream-back.ts";
 /** A way through for clients of Streamable HTTP to a server of Streamable HTTP. */
 export interface Through {
   visit(visit: Visit): void;
-  /** Ends the streams that nobody waits on. */
+  /** Ends the streams. Whoever still waits is told. */
   close(): void;
 }
 
@@ -31,6 +32,8 @@ export interface ThroughOptions {
   /** Header lines for every request to the server. */
   readonly headers: string;
   readonly maxMessageBytes: number;
+  /** Whether the server is still there, when something of it broke off. */
+  readonly isThere: () => Promise<boolean>;
   /** What a header of the server's becomes for clients; null where it is not for them. */
   readonly rewrite: (visit: Visit, name: string, value: string) => string | null;
 }
@@ -40,9 +43,9 @@ export interface ThroughOptions {
  * are the server's own: their ids pass too, and so does everything about resuming streams.
  */
 export function createThrough(options: ThroughOptions): Through {
-  const { pool, address, guests, headers, maxMessageBytes, rewrite } = options;
+  const { pool, address, guests, headers, maxMessageBytes, isThere, rewrite } = options;
 
-  const standing = new Set<() => void>(); // what ends the streams that nobody waits on
+  const running = new Set<() => void>(); // what ends the requests that are on their way
 
   function path({ query }: Visit): string {
     return query === "" || address.path.includes("?") ? address.path : address.path + query;
@@ -59,9 +62,7 @@ export function createThrough(options: ThroughOptions): Through {
         mirrored: { version: head.protocolVersion, method: head.mcpMethod, name: head.mcpName, params: head.mcpParams },
         resumed: false,
       };
-      const outcome = guest.seat.passage.pass(whole(body), "up", exchange);
-      if (outcome instanceof Promise) void outcome.then((settled) => carry(visit, guest, body, settled));
-      else carry(visit, guest, body, outcome);
+      passOn(guest.seat.passage, whole(body), "up", exchange, (outcome) => carry(visit, guest, body, outcome));
     });
   }
 
@@ -115,22 +116,33 @@ export function createThrough(options: ThroughOptions): Through {
         },
         failed() {
           isGone = true;
-          if (stream !== null) return stream.end();
-          const answers = calls.flatMap((each) => seat.passage.giveUpOn(each, "up", CLOSED) ?? []);
-          if (also !== null) answers.push(also);
-          if (answers.length === 0) replyError(response, 502, CLOSED, null);
-          else replyJson(response, 502, answers.reduce(merge), []);
+          if (stream !== null) void breakOff(stream);
+          else giveUp(502);
         },
       },
     );
-    if (visit.method === "GET" || calls.some(({ method }) => method.name === "subscriptions/listen")) {
-      const leave = (): void => {
-        if (stream !== null) stream.end();
-        else replyError(response, 503, CLOSED, null);
-      };
-      visit.stands();
-      standing.add(leave);
-      response.on("close", () => standing.delete(leave));
+    // Nobody waits for the end of such streams.
+    if (visit.method === "GET" || calls.some(({ method }) => method.name === "subscriptions/listen")) visit.stands();
+    const leave = (): void => {
+      isGone = true;
+      call.abort();
+      if (stream !== null) stream.end("for good");
+      else giveUp(503);
+    };
+    running.add(leave);
+    response.on("close", () => running.delete(leave));
+
+    function giveUp(status: number): void {
+      const answers = calls.flatMap((each) => seat.passage.giveUpOn(each, "up", CLOSED) ?? []);
+      if (also !== null) answers.push(also);
+      if (answers.length === 0) replyError(response, status, CLOSED, null);
+      else replyJson(response, status, answers.reduce(merge), []);
+    }
+
+    /** Nobody can take up again what a server has begun that is gone. */
+    async function breakOff(broken: StreamBack): Promise<void> {
+      if (calls.length === 0 || !broken.isResumable || (await isThere())) broken.end();
+      else broken.end("for good");
     }
 
     function giveBody(head: ResponseHead): void {
@@ -181,7 +193,7 @@ export function createThrough(options: ThroughOptions): Through {
       send(visit, guest, null, [], exchange, null);
     },
     close() {
-      for (const leave of standing) leave();
+      for (const leave of running) leave();
     },
   };
 }

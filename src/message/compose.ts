@@ -23,6 +23,12 @@ export function composeResult(id: Id, result: Buffer): Buffer {
   return Buffer.concat([compose(id, '"result":'), result, CLOSE]);
 }
 
+/** Several answers in one message; the one itself where there is only one, null where there is none. */
+export function composeBatch(answers: readonly Buffer[]): Buffer | null {
+  if (answers.length <= 1) return answers[0] ?? null;
+  return Buffer.from(`[${answers.map((answer) => answer.toString("latin1")).join(",")}]`, "latin1");
+}
+
 /** A request of our own. Its params are JSON text. */
 export function composeRequest(id: string, method: string, params: string): Buffer {
   return Buffer.from(

@@ -29,6 +29,36 @@ export interface GistReader {
   end(): Gist;
 }
 
+/** Takes a piece of a message that is too large to keep. `ends` with the last of it. */
+export type Excess = (bytes: Buffer, ends: boolean) => void;
+
+type Take = (bytes: Buffer) => void;
+
+/**
+ * Follows messages that are too large to keep, one after the other, and tells what can be told of each. `unwrap` makes
+ * of all that comes what belongs to the message, where it does not come alone.
+ */
+export function createExcess(
+  onEnd: (gist: Gist, bytes: number) => void,
+  unwrap: (take: Take) => Take = (take) => take,
+): Excess {
+  let reader: GistReader | null = null;
+  let size = 0;
+  const push = unwrap((bytes) => {
+    reader ??= createGistReader();
+    reader.push(bytes);
+  });
+  return (bytes, ends) => {
+    push(bytes);
+    size += bytes.length;
+    if (!ends) return;
+    const followed = { gist: (reader ?? createGistReader()).end(), size };
+    reader = null;
+    size = 0;
+    onEnd(followed.gist, followed.size);
+  };
+}
+
 /**
  * Reads the root's `id` and `method` out of a stream of bytes. It does not validate: nothing it
  * says lets a message pass, it only finds out who should be told that one did not.

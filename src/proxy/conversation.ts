@@ -1,10 +1,9 @@
-import { Socket } from "node:net";
 import type { Readable, Writable } from "node:stream";
 import { setTimeout as delay } from "node:timers/promises";
 import { CLOSED } from "../bridge/answers.ts";
 import type { ChildEnd, ChildServer } from "../link/child.ts";
 import type { Witness } from "../record/witness.ts";
-import { createOutlet, type Outlet } from "../relay/outlet.ts";
+import { createOutlet, type Outlet, whenStuck } from "../relay/outlet.ts";
 import type { Passage } from "../relay/passage.ts";
 import { pump } from "../relay/pump.ts";
 import { LINES } from "../session/exchange.ts";
@@ -186,15 +185,6 @@ async function flushed(stream: Writable, outlet: Outlet): Promise<void> {
     stream.once("close", resolve);
     stream.once("error", () => resolve());
     stream.end(resolve);
-  });
-}
-
-/** Calls back when a stream has something to write and nothing of it has left for so long. */
-function whenStuck(stream: Writable, limitMs: number, tell: () => void): void {
-  // Pipes and sockets know when the last byte left, also of a large write. A slow reader is no reason to give up.
-  if (!(stream instanceof Socket)) return;
-  stream.setTimeout(limitMs, () => {
-    if (stream.writableLength > 0) tell();
   });
 }
 

@@ -1,3 +1,5 @@
+import { setTimeout as delay } from "node:timers/promises";
+import { CLOSED } from "../bridge/answers.ts";
 import { createGate } from "../link/http/gate.ts";
 import type { Door, Visit } from "../link/http/door.ts";
 import type { Log } from "../record/log.ts";
@@ -32,6 +34,9 @@ export interface Service {
   readonly isReady: () => boolean;
   /** Takes a request. False where it asks for something that is not here. */
   visit(visit: Visit): boolean;
+  /** Whether somebody waits whose request has been answered already: by the older transport it is, at once. */
+  readonly owes: () => boolean;
+  /** Ends it: whoever still waits is told at once, and servers that are ours get the time they need. */
   close(): Promise<void>;
   destroy(): void;
 }
@@ -168,23 +173,37 @@ function serve(door: Door, drainMs: number, service: Service): Running {
   });
   let isStopping = false;
   let isOver = false;
-  const end = (lost: boolean): void => {
+  const end = async (lost: boolean): Promise<void> => {
     if (isOver) return;
     isOver = true;
+    void service.close();
+    door.refuse(CLOSED);
+    await delay(FLUSH_MS);
     door.close();
     service.destroy();
     conclude?.({ code: 1, lost, child: null });
   };
+
+  /** Lets requests that were accepted be answered, then ends the sessions and their streams, and with them the connections. */
+  async function wind(): Promise<void> {
+    const until = Date.now() + drainMs;
+    const drained = door.drain();
+    await Promise.race([door.answered(), delay(drainMs, undefined, { ref: false })]);
+    while (service.owes() && Date.now() < until) await delay(20);
+    const closed = service.close();
+    door.refuse(CLOSED);
+    const left = Math.max(until - Date.now(), FLUSH_MS);
+    await Promise.all([closed, Promise.race([drained, delay(left, undefined, { ref: false })])]);
+    await end(false);
+  }
+
   return {
     url: `${door.url}/mcp`,
     ended,
-    lose: () => void setTimeout(() => end(true), LAST_WORDS_MS),
+    lose: () => void setTimeout(() => void end(true), LAST_WORDS_MS),
     stop() {
-      if (isStopping) return end(false);
+      void (isStopping ? end(false) : wind());
       isStopping = true;
-      setTimeout(() => end(false), drainMs).unref();
-      // Whoever waits is answered; then the streams end, and with them the connections.
-      void Promise.all([door.drain(), settle(door, service)]).then(() => end(false));
     },
     abandon() {
       door.close();
@@ -193,14 +212,10 @@ function serve(door: Door, drainMs: number, service: Service): Running {
   };
 }
 
-/** Lets requests that were accepted be answered, then ends the sessions and their streams. */
-async function settle(door: Door, service: Service): Promise<void> {
-  await door.answered();
-  await service.close();
-}
-
 /** How long those who wait have to hear that the server is gone. */
 const LAST_WORDS_MS = 300;
+/** How long what we say last has to leave. */
+const FLUSH_MS = 100;
 
 /** The names in header lines, lower-case. */
 function namesOf(lines: string): Set<string> {

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { startChild } from "../link/child.ts";
+import { createExcess } from "../message/gist.ts";
 import type { Pattern } from "../policy/patterns.ts";
 import { createToolFilter } from "../policy/tool-filter.ts";
 import type { Log } from "../record/log.ts";
@@ -115,7 +116,7 @@ async function fetchCatalogue(options: InspectOptions): Promise<Catalogue> {
   });
   const framer = createLineFramer(DEFAULT_LIMITS.maxMessageBytes, {
     line: (bytes, start, end, ascii) => client.receive({ bytes, start, end: end - 1, ascii }),
-    excess: () => {},
+    excess: createExcess((gist) => client.lost(gist)),
     tail: () => {},
   });
   child.stdout.on("data", (chunk: Buffer) => {

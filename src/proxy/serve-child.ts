@@ -74,6 +74,7 @@ export async function createChildService(options: ChildServiceOptions): Promise<
       else return false;
       return true;
     },
+    owes: () => host.owes,
     async close() {
       nursery.close();
       await Promise.all([host.close(), stateless.close()]);

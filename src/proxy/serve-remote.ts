@@ -1,3 +1,4 @@
+import { CLOSED } from "../bridge/answers.ts";
 import { createGuestBook, type Guest } from "../bridge/guest-book.ts";
 import { createHost } from "../bridge/host.ts";
 import { createOauthPass } from "../bridge/oauth.ts";
@@ -6,7 +7,9 @@ import { BODIES } from "../bridge/server-end.ts";
 import { createThrough } from "../bridge/through.ts";
 import { createThroughSse } from "../bridge/through-sse.ts";
 import { readResponse } from "../bridge/response-messages.ts";
-import { openMessage, whole } from "../message/message.ts";
+import { composeError } from "../message/compose.ts";
+import type { Gist } from "../message/gist.ts";
+import { type Message, openMessage, whole } from "../message/message.ts";
 import type { Service } from "./http-proxy.ts";
 import type { RemoteServer } from "./remote.ts";
 import type { Hub } from "./hub.ts";
@@ -48,7 +51,9 @@ export function createRemoteService({
     const listener = {
       message: (body: Parameters<typeof guest.seat.passage.pass>[0]) =>
         void guest.seat.passage.pass(body, "down", BODIES),
-      isWaiting: () => false,
+      lost: (gist: Gist, bytes: number) => void guest.seat.passage.lose(gist, bytes, "down"),
+      isWaiting: ({ envelope }: Message) =>
+        envelope.kind === "request" && guest.seat.session.calls.up.find(envelope.id.key) !== undefined,
       trouble: (kind: string, text: string) => hub.witness.trouble(kind, text),
       isFull: false,
       whenReady: (resume: () => void) => resume(),
@@ -62,7 +67,11 @@ export function createRemoteService({
         },
         body: (bytes) => reading?.push(bytes),
         done: () => void reading?.end(),
-        failed: () => void reading?.end(),
+        failed() {
+          reading?.breakOff();
+          if (about.envelope.kind !== "request") return;
+          listener.message(whole(composeError(about.envelope.id, CLOSED)));
+        },
       },
     );
   }
@@ -79,6 +88,7 @@ export function createRemoteService({
     guests,
     headers: ENCODING + server.headers(),
     maxMessageBytes,
+    isThere: () => server.watch.check(),
     rewrite: (visit, name, value) => oauth.rewrite(visit, name, value),
   });
 
@@ -123,6 +133,7 @@ export function createRemoteService({
           return !isGuarded && oauth.visit(visit);
       }
     },
+    owes: () => host.owes || throughSse.owes,
     async close() {
       through.close();
       throughSse.close();

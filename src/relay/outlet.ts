@@ -1,3 +1,4 @@
+import { Socket } from "node:net";
 import type { Writable } from "node:stream";
 
 /** One end of the relay that bytes leave by. Several may write to it; all of them wait when it is full. */
@@ -105,4 +106,13 @@ export function createOutlet(stream: Writable, onBroken: (error: Error) => void)
       release();
     },
   };
+}
+
+/** Calls back when a stream has something to write and nothing of it has left for so long. */
+export function whenStuck(stream: Writable, limitMs: number, tell: () => void): void {
+  // Pipes and sockets know when the last byte left, also of a large write. A slow reader is no reason to give up.
+  if (!(stream instanceof Socket)) return;
+  stream.setTimeout(limitMs, () => {
+    if (stream.writableLength > 0) tell();
+  });
 }

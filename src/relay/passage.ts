@@ -1,7 +1,7 @@
 import { act } from "../action/act.ts";
 import { NOTHING, type Outcome } from "../action/outcome.ts";
 import { OPEN_OBJECT } from "../message/characters.ts";
-import { composeError, type WireError } from "../message/compose.ts";
+import { composeBatch, composeError, type WireError } from "../message/compose.ts";
 import { FAULTS } from "../message/faults.ts";
 import { createGistReader, type Gist } from "../message/gist.ts";
 import { eachElement } from "../message/members.ts";
@@ -25,6 +25,8 @@ export interface Passage {
   pass(payload: Payload, direction: Direction, exchange: Exchange): Outcome | Promise<Outcome>;
   /** What becomes of one that was too large to keep: whoever waits is told. */
   lose(gist: Gist, bytes: number, direction: Direction): Outcome;
+  /** What becomes of one that we failed on ourselves, perhaps after it was judged: it does not pass, and whoever waits is told. */
+  fail(payload: Payload, direction: Direction, error: unknown, judged: Outcome): Outcome;
   /** The answer for one who waits in vain; null where it is not waited for any more, or where it was our own. */
   giveUpOn(call: Call, direction: Direction, error: WireError): Buffer | null;
   /** The answers for all who still wait in one direction, when nobody will answer them any more. */
@@ -43,7 +45,12 @@ export interface PassageOptions {
 
 /** Puts the rooms in a row: message, session, policy, action. */
 export function createPassage({ session, rulebook, learner, witness, maxParkedBytes }: PassageOptions): Passage {
-  const room = createWaitingRoom({ session, maxParkedBytes, settle, fail });
+  const room = createWaitingRoom({
+    session,
+    maxParkedBytes,
+    settle,
+    fail: (payload, direction, error) => fail(payload, direction, error, NOTHING),
+  });
   const decide = createDecide({ session, learner, witness, room, settle });
 
   function pass(payload: Payload, direction: Direction, exchange: Exchange): Outcome | Promise<Outcome> {
@@ -56,16 +63,30 @@ export function createPassage({ session, rulebook, learner, witness, maxParkedBy
       }
       return decide(turn, rulebook.current);
     } catch (error) {
-      return fail(payload, direction, error);
+      return fail(payload, direction, error, NOTHING);
     }
   }
 
-  /** What becomes of a message that we failed on ourselves: it does not pass, and whoever waits is told. */
-  function fail({ bytes, start, end }: Payload, direction: Direction, error: unknown): Outcome {
+  function fail({ bytes, start, end }: Payload, direction: Direction, error: unknown, judged: Outcome): Outcome {
     witness.trouble("internal", error instanceof Error ? (error.stack ?? error.message) : String(error));
+    if (judged.turns !== undefined) return takeBack(judged, judged.turns, direction);
     const reader = createGistReader();
     reader.push(bytes.subarray(start, end));
     return tell(reader.end(), direction, INTERNAL, INTERNAL);
+  }
+
+  /** Tells those who wait because of a message that was judged, and does not pass after all. */
+  function takeBack(judged: Outcome, turns: readonly Turn[], direction: Direction): Outcome {
+    // Where there was nothing but an answer of ours to carry, it is the answer that did not arrive.
+    const isUnanswered = judged.onward === "nothing" && judged.back !== null;
+    const back = turns.flatMap(({ opens }) => {
+      if (opens === undefined) return [];
+      return isUnanswered ? composeError(opens.id, INTERNAL) : (giveUpOn(opens, direction, INTERNAL) ?? []);
+    });
+    const onward = turns.flatMap(({ answers }) =>
+      answers?.claim === null ? [composeError(answers.id, INTERNAL)] : [],
+    );
+    return { onward: composeBatch(onward) ?? "nothing", back: composeBatch(back), turns };
   }
 
   /** Tells whoever waits for a message that will not come: its sender, or the one it was an answer for. */
@@ -154,6 +175,7 @@ export function createPassage({ session, rulebook, learner, witness, maxParkedBy
       witness.lost(session.id, direction, gist, bytes);
       return tell(gist, direction, { code, message: text }, { code: -32000, message: "Response too large" });
     },
+    fail,
     giveUpOn,
     giveUp(direction, error) {
       return session.calls[direction].waiting().flatMap((call) => giveUpOn(call, direction, error) ?? []);

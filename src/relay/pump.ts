@@ -1,10 +1,11 @@
 import type { Readable } from "node:stream";
-import type { Outcome } from "../action/outcome.ts";
-import { createGistReader, type GistReader } from "../message/gist.ts";
-import type { Direction } from "../message/message.ts";
+import { NOTHING, type Outcome } from "../action/outcome.ts";
+import { createExcess } from "../message/gist.ts";
+import type { Direction, Payload } from "../message/message.ts";
 import type { Witness } from "../record/witness.ts";
 import type { Exchange } from "../session/exchange.ts";
-import { createLineFramer } from "../wire/lines.ts";
+import type { LineSink } from "../wire/lines.ts";
+import { createFeed } from "./feed.ts";
 import type { Outlet } from "./outlet.ts";
 import type { Passage } from "./passage.ts";
 
@@ -33,106 +34,63 @@ export interface PumpOptions {
 export function pump({ direction, source, onward, back }: Pipe, options: PumpOptions): Promise<void> {
   const { passage, exchange, witness, maxMessageBytes } = options;
   let parked = 0;
-  let answered = false; // since the last rest, something went back
-  let held: Buffer | null = null; // what is left of a chunk while there is no room for its answers
-  let isResting = false;
-  let isClosed = false; // nothing more comes
-  let ended = false; // and all of it was taken
+  let ended = false; // nothing more comes, and all of it was taken
   const { promise: done, resolve: finish } = withResolvers();
 
   function carry({ onward: bytes, back: answer }: Outcome): void {
     if (bytes !== "nothing" && bytes !== "untouched") {
       onward.writeLine(bytes);
-      if (onward.isFull) framer.pause();
+      feed.left("onward");
     }
     if (answer === null) return;
     back.writeLine(answer);
-    answered = true;
-    // A thousand short questions in one chunk may have a thousand long answers.
-    if (back.isFull) framer.pause();
+    feed.left("back");
   }
 
-  function wait(outcome: Promise<Outcome>): void {
+  function wait(outcome: Promise<Outcome>, payload: Payload): void {
     parked++;
+    const fail = (error: unknown): Outcome => passage.fail(payload, direction, error, NOTHING);
     void outcome
-      .then(carry, (error: unknown) => witness.trouble("internal", String(error)))
+      .catch(fail)
+      .then(carry)
+      .catch(fail)
       .then(() => {
         parked--;
         if (ended && parked === 0) finish();
       });
   }
 
-  let gist: GistReader | null = null; // of a line that is too long to keep
-  let gistBytes = 0;
-
-  const framer = createLineFramer(maxMessageBytes, {
+  const sink: LineSink = {
     line(bytes, start, end, ascii) {
       if (isBlank(bytes, start, end)) return;
-      const outcome = passage.pass({ bytes, start, end: end - 1, ascii }, direction, exchange);
-      if (outcome instanceof Promise) wait(outcome);
+      const payload = { bytes, start, end: end - 1, ascii };
+      const outcome = passage.pass(payload, direction, exchange);
+      if (outcome instanceof Promise) wait(outcome, payload);
       else {
         if (outcome.onward === "untouched") onward.forward(bytes, start, end);
         carry(outcome);
       }
     },
-    excess(bytes, ends) {
-      gist ??= createGistReader();
-      gist.push(bytes);
-      gistBytes += bytes.length;
-      if (!ends) return;
-      carry(passage.lose(gist.end(), gistBytes, direction));
-      gist = null;
-      gistBytes = 0;
-    },
+    excess: createExcess((gist, bytes) => carry(passage.lose(gist, bytes, direction))),
     tail(bytes) {
       witness.trouble(
         "wire:half-line",
         `${bytes.length} bytes without a newline at the end of the stream were not forwarded`,
       );
     },
+  };
+
+  const feed = createFeed({
+    source,
+    maxMessageBytes,
+    sink,
+    onward,
+    back,
+    onEnd() {
+      ended = true;
+      if (parked === 0) finish();
+    },
   });
-
-  /**
-   * A slow reader slows the writer: what comes next waits until there is room. The way back is
-   * waited for only where it was used. A server that does not read while it writes would otherwise
-   * make us stop reading it, and all three would wait for each other.
-   */
-  function take(chunk: Buffer): void {
-    for (let left: Buffer | null = chunk; left !== null;) {
-      left = framer.push(left);
-      onward.flush();
-      const waitsForBack = answered && back.isFull;
-      answered = false;
-      if (!onward.isFull && !waitsForBack) continue;
-      held = left;
-      isResting = true;
-      source.pause();
-      onward.whenReady(() => (waitsForBack ? back.whenReady(goOn) : goOn()));
-      return;
-    }
-  }
-
-  function goOn(): void {
-    isResting = false;
-    const left = held;
-    held = null;
-    if (left !== null) take(left);
-    if (isResting) return;
-    if (isClosed) close();
-    else source.resume();
-  }
-
-  source.on("data", take);
-  function close(): void {
-    isClosed = true;
-    if (ended || held !== null) return;
-    ended = true;
-    framer.end();
-    if (parked === 0) finish();
-  }
-  source.on("end", close);
-  source.on("close", close);
-  source.on("error", close);
   return done;
 }
 

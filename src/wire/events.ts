@@ -221,6 +221,30 @@ export function replaceData({ bytes, start, begin, end }: EventFrame, data: Buff
 
 const DATA = Buffer.from("data: ");
 
+/** Picks the data out of the pieces of events that are not kept, however they were cut. */
+export function pickData(take: (bytes: Buffer) => void): (bytes: Buffer) => void {
+  let name: string | null = ""; // of the field at the start of a line, as far as it was read; null behind it
+  let isData = false;
+  return (bytes) => {
+    for (let at = 0; at < bytes.length;) {
+      if (name !== null) {
+        const byte = bytes[at++];
+        if (byte === LF || byte === CR) name = "";
+        else if (byte === COLON) {
+          isData = name === "data";
+          name = null;
+        } else if (name.length <= 4) name += String.fromCharCode(byte);
+        continue;
+      }
+      const lineEnd = nextLineEnd(bytes, at);
+      if (isData) take(bytes.subarray(at, lineEnd < 0 ? bytes.length : lineEnd));
+      if (lineEnd < 0) return;
+      name = "";
+      at = lineEnd + 1;
+    }
+  };
+}
+
 function fieldEnd(bytes: Buffer, at: number, lineEnd: number): number {
   // Names of fields are short; a line without a colon nearby is not one we know.
   const limit = Math.min(lineEnd, at + 6);

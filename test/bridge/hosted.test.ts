@@ -71,6 +71,17 @@ describe("sessions by HTTP before a process", () => {
     expect((await gateway.post(call(2, "echo"), session)).status).toBe(404);
   });
 
+  test("where the process was only a wrapper, what it started has time to end", async () => {
+    await begin({ command: ["sh", "-c", WRAPPER], timeouts: { childGrace: 5000 } });
+    const { messages, headers } = await gateway.post(INITIALIZE);
+    const pid = Number(messages[0].result?.["pid"]);
+    const session = { "Mcp-Session-Id": headers.get("mcp-session-id") ?? "" };
+    await gateway.send({ method: "DELETE", headers: session });
+    await delay(300);
+    expect(lives(pid)).toBe(true);
+    await gone(pid);
+  });
+
   test("one that nobody uses is ended after a while; one with a stream or a request is not", async () => {
     await begin({ timeouts: { sessionIdle: 1000 } });
     const [idle, listening, asking] = await Promise.all([gateway.open(), gateway.open(), gateway.open()]);
@@ -193,6 +204,9 @@ describe("sessions by HTTP before a process", () => {
     expect(await status({ method: "GET", path: "/other" })).toBe(404);
   });
 });
+
+// Ends with its stdin; what it has started takes a second.
+const WRAPPER = `sleep 1 & read -r line; echo '{"jsonrpc":"2.0","id":0,"result":{"protocolVersion":"2025-11-25","capabilities":{},"pid":'$!'}}'; read -r line`;
 
 // Does not end when its stdin does.
 const DEAF = `trap '' TERM; while read -r line; do echo '{"jsonrpc":"2.0","id":0,"result":{"protocolVersion":"2025-11-25","capabilities":{}}}'; done; exec sleep 1000`;

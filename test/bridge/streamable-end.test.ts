@@ -221,3 +221,18 @@ test("a client that says more than the server takes is made to wait", async () =
   expect(written).toBeLessThan(1000); // ten megabytes at the most, of which one is kept
   expect(held.length).toBe(1);
 });
+
+test.each([
+  ["is shorter than it said", "Content-Length: 1000\r\n\r\n", ""],
+  ["comes in chunks without end", "Transfer-Encoding: chunked\r\n\r\n2b\r\n", "\r\n"],
+])("a body that %s is no answer, also where it can be read", async (_, before, after) => {
+  await open(({ message, response }) => {
+    if (message.method !== "tools/call") return false;
+    const body = '{"jsonrpc":"2.0","id":1,"result":{"a":"b"}}';
+    response.socket?.end(`HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n${before}${body}${after}`);
+    return true;
+  });
+  await client.begin();
+  const answer = await client.ask({ id: 1, method: "tools/call", params: { name: "echo", arguments: {} } });
+  expect(answer).toMatchObject({ error: { code: -32000, message: "Connection closed" } });
+});

@@ -94,7 +94,13 @@ test("JSON on the pages is JSON", () => {
 });
 
 describe("what a user may meet is on a page", () => {
-  const { "docs/errors.md": errors, "docs/logging.md": logging, "docs/strict.md": strict, ...others } = readPages();
+  const pages = readPages();
+  const {
+    "docs/errors.md": errors,
+    "docs/logging.md": logging,
+    "docs/strict.md": strict,
+    "docs/http.md": http,
+  } = pages;
 
   test.each(readUnion("src/errors.ts", "ProxyErrorCode"))("the error %s", (code) => {
     expect(errors).toContain(`\`${code}\``);
@@ -110,10 +116,43 @@ describe("what a user may meet is on a page", () => {
     expect(logging).toContain(`| \`${note}\``);
   });
 
+  const files = readdirSync(join(root, "src"), { recursive: true, encoding: "utf8" }).filter((name) =>
+    name.endsWith(".ts"),
+  );
+  const sources = files.map((name) => readFileSync(join(root, "src", name), "utf8"));
+  const find = (pattern: RegExp): string[] => [
+    ...new Set(sources.flatMap((text) => [...text.matchAll(pattern)].map(([, found]) => found))),
+  ];
+
+  test("rules of HTTP and of its older transport", () => {
+    const names = find(/"((?:http|sse):[a-z-]+)"/g);
+    expect(names).toEqual(expect.arrayContaining(["http:host", "http:no-server", "sse:endpoint"]));
+    for (const name of names) expect(http).toMatch(new RegExp(`^\\|[^|]*\`${name}\``, "m"));
+  });
+
+  test("the status of every refusal by HTTP", () => {
+    const statuses = find(
+      /(?:turnAway\(|reply(?:Error|Json|Empty)\((?:visit\.)?response, |statusOf[^]*?return )([45]\d\d)\b/g,
+    );
+    expect(statuses).toEqual(
+      expect.arrayContaining(["400", "403", "404", "405", "406", "409", "413", "415", "502", "503"]),
+    );
+    for (const status of statuses) expect(http).toContain(`\n| ${status} `);
+  });
+
+  test("what a client hears inside the protocol", () => {
+    const speaks = /^(?:bridge\/answers|relay\/passage|policy\/\w+)\.ts$/;
+    const messages = files.flatMap((name, index) =>
+      speaks.test(name.replaceAll("\\", "/"))
+        ? [...sources[index].matchAll(/message: ["`]([^"`]+)["`]/g)].map(([, message]) => message)
+        : [],
+    );
+    expect(messages).toEqual(expect.arrayContaining(["Connection closed", "Internal proxy error"]));
+    // As far as it is the same for all.
+    for (const message of messages) expect(errors).toContain(`| \`${message.split(/\$\{|(?<=: )/)[0]}`);
+  });
+
   test("rules and notes that are named elsewhere", () => {
-    const sources = readdirSync(join(root, "src"), { recursive: true, encoding: "utf8" })
-      .filter((name) => name.endsWith(".ts"))
-      .map((name) => readFileSync(join(root, "src", name), "utf8"));
     const names = sources.flatMap((text) =>
       [...text.matchAll(/"((?:tools|wire):[a-z-]+|session:withdrawn)"|note: "([a-z-]+)"|RULE = "(\w+)"/g)].map(
         ([, rule, note, tools]) => rule ?? note ?? tools,
@@ -125,7 +164,7 @@ describe("what a user may meet is on a page", () => {
 
   const options = new Set(COMMANDS.flatMap((command) => command.options.map(({ name }) => name)));
   test.each([...options])("the option --%s", (name) => {
-    expect([errors, logging, strict, ...Object.values(others)].join("\n")).toMatch(new RegExp(`--${name}(?![\\w-])`));
+    expect(Object.values(pages).join("\n")).toMatch(new RegExp(`--${name}(?![\\w-])`));
   });
 });
 

@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { createGistReader, type Gist } from "../../src/message/gist.ts";
+import { createExcess, createGistReader, type Gist } from "../../src/message/gist.ts";
 import { type Id, spell } from "../../src/message/id.ts";
 import { jsonText, messageText } from "../fuzz/json-texts.ts";
 import { cut } from "../fuzz/mutate.ts";
@@ -117,3 +117,26 @@ test("a message of megabytes is followed without being kept", () => {
 function shown(id: Id | null): string | undefined {
   return id === null ? undefined : spell(id);
 }
+
+describe("messages that are too large to keep", () => {
+  test("are told one after the other, each with its size", () => {
+    const told: string[] = [];
+    const excess = createExcess(({ id, like }, bytes) => told.push(`${like} ${shown(id)}: ${bytes}`));
+    excess(Buffer.from('{"id":1,'), false);
+    excess(Buffer.from('"method":"x"}'), true);
+    excess(Buffer.from('{"id":"2","result":{}}'), true);
+    excess(Buffer.from(" "), true);
+    expect(told).toEqual(["request 1: 21", 'answer "2": 22', "request undefined: 1"]);
+  });
+
+  test("are unwrapped first where they do not come alone", () => {
+    const told: (string | undefined)[] = [];
+    const excess = createExcess(
+      ({ id }) => told.push(shown(id)),
+      (take) => (bytes) => take(bytes.subarray(1)),
+    );
+    excess(Buffer.from('!{"id":'), false);
+    excess(Buffer.from("!5}"), true);
+    expect(told).toEqual(["5"]);
+  });
+});

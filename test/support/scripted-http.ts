@@ -24,9 +24,14 @@ export interface ScriptedServer {
 
 /**
  * Starts one. What Fairlead asks by itself is answered as a good server would; the rest is for `answer`, and what that
- * leaves alone too.
+ * leaves alone too. `results` are for methods that a good server answers otherwise here, and with `answerOurs` it is not
+ * good to Fairlead.
  */
-export async function startScripted(answer: (knock: Knock) => boolean | void): Promise<ScriptedServer> {
+export async function startScripted(
+  answer: (knock: Knock) => boolean | void,
+  results: Record<string, object> = {},
+  answerOurs: (knock: Knock) => boolean = () => false,
+): Promise<ScriptedServer> {
   const knocks: Knock[] = [];
   const server = createServer((request, response) => {
     const chunks: Buffer[] = [];
@@ -36,9 +41,9 @@ export async function startScripted(answer: (knock: Knock) => boolean | void): P
       const message = (body === "" ? {} : JSON.parse(body)) as Spoken;
       const knock = { method: request.method ?? "", headers: request.headers, body, message, response };
       const isOurs = request.headers["mcp-session-id"] === OURS || body.includes('"fairlead');
-      if (isOurs) return answerWell(knock, OURS);
+      if (isOurs) return answerOurs(knock) ? undefined : answerWell(knock, OURS, results);
       knocks.push(knock);
-      if (answer(knock) !== true && !response.headersSent) answerWell(knock, "s1");
+      if (answer(knock) !== true && !response.headersSent) answerWell(knock, "s1", results);
     });
   });
   await new Promise<void>((resolve) => {
@@ -57,12 +62,14 @@ export async function startScripted(answer: (knock: Knock) => boolean | void): P
 
 const OURS = "of-fairlead";
 
-function answerWell({ method, message, response }: Knock, session: string): void {
+function answerWell({ method, message, response }: Knock, session: string, results: Record<string, object>): void {
   if (method === "GET") return void response.writeHead(405).end();
   if (method === "DELETE" || message.id === undefined || message.method === undefined) {
     return void response.writeHead(method === "DELETE" ? 200 : 202).end();
   }
-  replyWith(response, resultFor(message), message.method === "initialize" ? { "Mcp-Session-Id": session } : {});
+  const result = results[message.method];
+  const body = result === undefined ? resultFor(message) : { jsonrpc: "2.0", id: message.id, result };
+  replyWith(response, body, message.method === "initialize" ? { "Mcp-Session-Id": session } : {});
 }
 
 /** What a good server says. */

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { createEventFramer, type EventFrame, replaceData } from "../../src/wire/events.ts";
+import { createEventFramer, type EventFrame, pickData, replaceData } from "../../src/wire/events.ts";
 
 interface Seen {
   readonly name: string | null;
@@ -162,6 +162,19 @@ test("data replaced in any event leaves none of the old", () => {
       const wanted = frame.data === null && !/(^|[\r\n\uFEFF])data/.test(text) ? null : "new";
       const { data } = after;
       expect(data === null ? null : data.bytes.toString("utf8", data.start, data.end)).toBe(wanted);
+    }),
+  );
+});
+
+test("the data of an event that is not kept is picked out, however it was cut", () => {
+  const text = 'id: {"id":1}\r\nevent: message\rdatum: 1\ndata\ndata: {"id":\n:data: no\ndata:7}\n\ndata: 8\n\n';
+  fc.assert(
+    fc.property(fc.array(fc.nat(text.length)), (places) => {
+      let picked = "";
+      const push = pickData((bytes) => (picked += bytes.toString("utf8")));
+      const cuts = [0, ...places.sort((one, other) => one - other), text.length];
+      for (let nth = 1; nth < cuts.length; nth++) push(Buffer.from(text.slice(cuts[nth - 1], cuts[nth])));
+      expect(picked).toBe(' {"id":7} 8');
     }),
   );
 });

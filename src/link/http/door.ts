@@ -31,6 +31,8 @@ export interface Door {
   drain(): Promise<void>;
   /** Resolves when every message that came in has been answered. */
   answered(): Promise<void>;
+  /** Refuses what has not been answered. */
+  refuse(error: { readonly code: number; readonly message: string }): void;
   /** Ends everything now. */
   close(): void;
 }
@@ -89,7 +91,7 @@ export async function openDoor(options: DoorOptions): Promise<Door> {
   let isDraining = false;
   const onRequest = (request: IncomingMessage, response: ServerResponse): void => {
     silent.delete(request.socket);
-    if (request.method === "POST") {
+    if (request.method !== "GET") {
       open.add(response);
       response.on("close", () => open.delete(response));
     }
@@ -143,6 +145,9 @@ export async function openDoor(options: DoorOptions): Promise<Door> {
     },
     async answered() {
       while (open.size > 0) await new Promise((resolve) => setTimeout(resolve, 20));
+    },
+    refuse(error) {
+      for (const response of open) replyError(response, 503, error, null);
     },
     close() {
       server.close();

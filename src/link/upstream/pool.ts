@@ -34,8 +34,8 @@ export interface UpstreamCall {
 /** Connections to one server, used again and again. */
 export interface Pool {
   send(request: UpstreamRequest, listener: UpstreamListener): UpstreamCall;
-  /** Whether the server can be reached right now. */
-  probe(): Promise<boolean>;
+  /** Whether the server can be reached right now. With `isDoubtful`, connections that stand prove nothing. */
+  probe(isDoubtful?: boolean): Promise<boolean>;
   close(): void;
 }
 
@@ -191,9 +191,9 @@ export function createPool(address: Address, options: ConnectOptions, onTrouble:
         },
       };
     },
-    async probe() {
+    async probe(isDoubtful = false) {
       // An answer a moment ago, or a connection that stands, says as much.
-      const kept = idle.at(-1);
+      const kept = isDoubtful ? undefined : idle.at(-1);
       if (kept !== undefined && !kept.socket.destroyed) return true;
       try {
         const socket = await openConnection(address, { ...options, timeoutMs: Math.min(options.timeoutMs, PROBE_MS) });

@@ -4,6 +4,8 @@ import type { Pool } from "./pool.ts";
 export interface Watch {
   /** Something went wrong: looks now. */
   suspect(): void;
+  /** Something broke off: whether the server is still there. */
+  check(): Promise<boolean>;
   readonly isThere: boolean;
   stop(): void;
 }
@@ -20,15 +22,21 @@ export function watchServer(pool: Pool, onChange: (isThere: boolean) => void): W
   async function look(): Promise<void> {
     if (isLooking || isStopped) return;
     isLooking = true;
-    const wasThere = isThere;
-    isThere = await pool.probe();
+    note(await pool.probe());
     isLooking = false;
+  }
+
+  function note(found: boolean): boolean {
+    const wasThere = isThere;
+    isThere = found;
     if (!isStopped && wasThere !== isThere) onChange(isThere);
+    return found;
   }
 
   const timer = setInterval(() => void look(), EVERY_MS).unref();
   return {
     suspect: () => void look(),
+    check: async () => note(await pool.probe(true)),
     get isThere() {
       return isThere;
     },

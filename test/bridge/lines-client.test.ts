@@ -1,0 +1,30 @@
+import { setTimeout as delay } from "node:timers/promises";
+import { afterEach, expect, test } from "vitest";
+import { beNear, becomes, type NearClient, type ScriptedServer, startScripted } from "../support/scripted-http.ts";
+
+let server: ScriptedServer;
+let client: NearClient;
+
+afterEach(async () => {
+  client.output.resume();
+  client.proxy.stop();
+  await client.proxy.ended;
+  await server.close();
+});
+
+const ask = (id: number): string => `{"jsonrpc":"2.0","id":${id},"method":"tools/list"}\n`;
+
+test("a chunk of a thousand short questions with long answers of ours is answered as fast as they are read", async () => {
+  const description = "x".repeat(100_000);
+  const tools = [{ name: "echo", description, inputSchema: { type: "object" } }];
+  server = await startScripted(() => false, { "tools/list": { tools } });
+  client = await beNear({ upstream: server.url, deny: ["^none$"] });
+  await client.begin();
+  client.output.pause();
+  client.input.write(Array.from({ length: 1000 }, (_, nth) => ask(nth + 1)).join(""));
+  await delay(100);
+  expect(client.output.readableLength + client.output.writableLength).toBeLessThan(1_000_000);
+  client.output.resume();
+  await becomes(() => client.heard.length >= 1000, 20_000);
+  expect(client.heard.map(({ id }) => id)).toEqual(Array.from({ length: 1000 }, (_, nth) => nth + 1));
+});
