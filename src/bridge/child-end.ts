@@ -67,7 +67,7 @@ export function createChildEnd({ child, listener, maxMessageBytes, graceMs, onEn
 
   return {
     send(payload) {
-      if (!isOver) toServer.writeLine(flatten(whole(payload)));
+      if (!isOver) toServer.joinLine(flatten(whole(payload)));
     },
     get isFull() {
       return toServer.isFull;

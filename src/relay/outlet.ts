@@ -10,6 +10,8 @@ export interface Outlet {
   forward(bytes: Buffer, start: number, end: number): void;
   /** A message of ours: its bytes and the newline after it. Leaves at once, after all that came before it. */
   writeLine(payload: Buffer): void;
+  /** A line like that, which leaves with all others of this turn of the event loop in one write. */
+  joinLine(payload: Buffer): void;
   /** Bytes of ours. They leave at once, after all that came before them. */
   write(bytes: Buffer): void;
   flush(): void;
@@ -21,6 +23,7 @@ export interface Outlet {
 
 /** More than this waiting in a stream makes its writers wait. Above the 16 kB from which on streams tell when they drain. */
 const MAX_QUEUED_BYTES = 65_536;
+const LF = 0x0a;
 
 /** Makes an outlet of a stream. `onBroken` is called once if its reader goes away. */
 export function createOutlet(stream: Writable, onBroken: (error: Error) => void): Outlet {
@@ -33,6 +36,10 @@ export function createOutlet(stream: Writable, onBroken: (error: Error) => void)
   let runStart = 0;
   let runEnd = 0;
 
+  // Lines that leave when all that has come in now has been looked at.
+  let lines: Buffer[] = [];
+  let lineBytes = 0;
+
   function release(): void {
     isFull = false;
     const resumed = waiting;
@@ -41,10 +48,23 @@ export function createOutlet(stream: Writable, onBroken: (error: Error) => void)
   }
 
   function flush(): void {
+    if (lines.length > 0) writeLines();
     if (run === null) return;
     const bytes = runStart === 0 && runEnd === run.length ? run : run.subarray(runStart, runEnd);
     run = null;
     write(bytes);
+  }
+
+  function writeLines(): void {
+    const joined = Buffer.allocUnsafe(lineBytes);
+    let at = 0;
+    for (const line of lines) {
+      at += line.copy(joined, at);
+      joined[at++] = LF;
+    }
+    lines = [];
+    lineBytes = 0;
+    write(joined);
   }
 
   function write(bytes: Buffer): void {
@@ -85,8 +105,15 @@ export function createOutlet(stream: Writable, onBroken: (error: Error) => void)
       flush();
       const line = Buffer.allocUnsafe(payload.length + 1);
       payload.copy(line);
-      line[payload.length] = 0x0a;
+      line[payload.length] = LF;
       write(line);
+    },
+    joinLine(payload) {
+      if (run !== null) flush();
+      if (lines.length === 0) setImmediate(flush);
+      lines.push(payload);
+      lineBytes += payload.length + 1;
+      if (lineBytes > MAX_QUEUED_BYTES) flush();
     },
     write(bytes) {
       flush();
