@@ -149,7 +149,7 @@ export async function openHosted(options: HostedOptions): Promise<Hosted> {
 
   function fullOne(): { whenReady(resume: () => void): void } | null {
     if (standing?.outlet.isFull === true) return standing.outlet;
-    for (const reply of replies.values()) if (reply.isFull) return reply;
+    for (const reply of replies.values()) if (reply.isFull()) return reply;
     return null;
   }
 

@@ -105,15 +105,15 @@ export function createShared({ seats, open, maxBehindBytes }: SharedOptions): Sh
 
   /** Cuts off whoever does not read what is sent to it. */
   function checkBehind(reply: PostReply): void {
-    if (reply.behind > maxBehindBytes) {
+    if (reply.behind() > maxBehindBytes) {
       seats.witness.trouble("http:slow-reader", "cut off a client that does not read what it asked for");
       return reply.cut();
     }
     let total = 0;
     let worst = reply;
     for (const { reply: other } of asked.values()) {
-      total += other.behind;
-      if (other.behind > worst.behind) worst = other;
+      total += other.behind();
+      if (other.behind() > worst.behind()) worst = other;
     }
     if (total > maxBehindBytes * MAX_BEHIND) worst.cut();
   }
@@ -141,7 +141,7 @@ export function createShared({ seats, open, maxBehindBytes }: SharedOptions): Sh
     const turn = turns?.[0];
     if (turn?.answers !== call) {
       reply.send(bytes);
-      if (reply.isFull) checkBehind(reply);
+      if (reply.isFull()) checkBehind(reply);
       return;
     }
     asked.delete(number);
