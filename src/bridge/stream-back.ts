@@ -17,7 +17,7 @@ export interface StreamBack {
   write(bytes: Buffer): void;
   /** The server's stream is over. Whoever waits on it is told, unless the stream can be taken up again. */
   end(): void;
-  readonly isFull: boolean;
+  isFull(): boolean;
   whenReady(resume: () => void): void;
 }
 
@@ -108,9 +108,7 @@ export function createStreamBack(options: StreamBackOptions): StreamBack {
       }
       outlet.end();
     },
-    get isFull() {
-      return outlet.isFull;
-    },
+    isFull: () => outlet.isFull,
     whenReady: (resume) => outlet.whenReady(resume),
   };
 }

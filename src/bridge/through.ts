@@ -104,7 +104,7 @@ export function createThrough(options: ThroughOptions): Through {
         body(bytes) {
           if (stream === null) return collector.push(bytes);
           stream.push(bytes);
-          if (!stream.isFull) return;
+          if (!stream.isFull()) return;
           call.pause();
           stream.whenReady(() => call.resume());
         },

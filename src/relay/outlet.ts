@@ -27,8 +27,6 @@ const LF = 0x0a;
 
 /** Makes an outlet of a stream. `onBroken` is called once if its reader goes away. */
 export function createOutlet(stream: Writable, onBroken: (error: Error) => void): Outlet {
-  let isFull = false;
-  let isClosed = false;
   let waiting: (() => void)[] = [];
 
   // What is to be forwarded: one piece of one buffer.
@@ -41,7 +39,7 @@ export function createOutlet(stream: Writable, onBroken: (error: Error) => void)
   let lineBytes = 0;
 
   function release(): void {
-    isFull = false;
+    outlet.isFull = false;
     const resumed = waiting;
     waiting = [];
     for (const resume of resumed) resume();
@@ -68,30 +66,27 @@ export function createOutlet(stream: Writable, onBroken: (error: Error) => void)
   }
 
   function write(bytes: Buffer): void {
-    if (isClosed) return;
+    if (outlet.isClosed) return;
     stream.write(bytes);
     // Not what write() says: it says no to every large chunk, also to one that is gone already.
-    if (stream.writableLength > MAX_QUEUED_BYTES) isFull = true;
+    if (stream.writableLength > MAX_QUEUED_BYTES) outlet.isFull = true;
   }
 
   stream.on("drain", release);
   stream.on("close", () => {
-    isClosed = true;
+    outlet.isClosed = true;
     release();
   });
   stream.on("error", (error: Error) => {
-    if (!isClosed) onBroken(error);
-    isClosed = true;
+    if (!outlet.isClosed) onBroken(error);
+    outlet.isClosed = true;
     release();
   });
 
-  return {
-    get isFull() {
-      return isFull;
-    },
-    get isClosed() {
-      return isClosed;
-    },
+  // Plain members: an object with getters of its own is kept until a full collection, and there is one for every stream.
+  const outlet: Outlet & { isFull: boolean; isClosed: boolean } = {
+    isFull: false,
+    isClosed: false,
     forward(bytes, start, end) {
       if (run === bytes && runEnd === start) runEnd = end;
       else {
@@ -121,15 +116,16 @@ export function createOutlet(stream: Writable, onBroken: (error: Error) => void)
     },
     flush,
     whenReady(resume) {
-      if (isFull && !isClosed) waiting.push(resume);
+      if (outlet.isFull && !outlet.isClosed) waiting.push(resume);
       else resume();
     },
     end() {
       flush();
-      if (isClosed) return;
-      isClosed = true;
+      if (outlet.isClosed) return;
+      outlet.isClosed = true;
       stream.end();
       release();
     },
   };
+  return outlet;
 }

@@ -24,7 +24,7 @@ export interface Call {
 
 /** The requests of one direction that are waiting. */
 export interface CallTable {
-  readonly size: number;
+  size(): number;
   find(key: number | string): Call | undefined;
   /** Adds a call; its key must be free. False when there is no room. */
   open(call: Call): boolean;
@@ -76,9 +76,7 @@ export function createCallTable(maxOpenCalls: number, now: () => number, remembe
   }
 
   return {
-    get size() {
-      return calls.size;
-    },
+    size: () => calls.size,
     find(key) {
       if (cancelled.size > 0) sweep();
       if (suspended.size > 0 && calls.size >= maxOpenCalls)

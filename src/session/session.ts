@@ -24,8 +24,6 @@ import { beginTurn, type Turn, type TurnDraft } from "./turn.ts";
 /** What policy may see of a session. */
 export interface SessionView {
   readonly id: string;
-  /** The revision the handshake settled on, once it has. */
-  readonly revision: string | null;
   catalogue(era: Era): Catalogue;
 }
 
@@ -77,7 +75,7 @@ export function createSession(options: SessionOptions): Session {
   const id = options.id ?? randomBytes(8).toString("hex");
   const calls = { up: createCallTable(maxOpenCalls, now, remembered), down: createCallTable(maxOpenCalls, now) };
   const catalogues = options.catalogues ?? { stateful: createCatalogue(now), stateless: createCatalogue(now) };
-  let revision: string | null = null;
+  let revision: string | null = null; // that the handshake settled on, once it has
   let asked = 0;
 
   const session: Session = {
@@ -85,9 +83,6 @@ export function createSession(options: SessionOptions): Session {
     calls,
     now,
     say,
-    get revision() {
-      return revision;
-    },
     catalogue: (era) => catalogues[era],
     observe(message, exchange) {
       const turn = beginTurn(session, message, exchange);
@@ -143,7 +138,7 @@ export function createSession(options: SessionOptions): Session {
       turn.isIdTaken = true;
     } else if (!maySend(envelope.method.sender, direction)) turn.trouble = "wrong-direction";
     else if (envelope.method.form === "notification") turn.trouble = "notification-with-id";
-    else if (table.size >= maxOpenCalls) turn.trouble = "too-many-calls";
+    else if (table.size() >= maxOpenCalls) turn.trouble = "too-many-calls";
     else {
       const version = needsEra(turn, envelope) ? findClaim(turn.message.bytes, envelope.params) : null;
       const { tools } = catalogues.stateless;
