@@ -10,6 +10,7 @@ import { createCatalogue } from "../session/catalogue.ts";
 import type { Exchange } from "../session/exchange.ts";
 import { type Named, numberOf, rename, restore, wantsLog } from "./aliases.ts";
 import { CLOSED } from "./answers.ts";
+import { createPassers } from "./passers.ts";
 import { createPostReply, type PostReply } from "./post-reply.ts";
 import { answerHere } from "./refusal.ts";
 import { createSeat, type Knowledge, type Seat, type SeatOptions } from "./seats.ts";
@@ -43,7 +44,7 @@ interface Asked extends Named {
  * the way down, so that nobody gets another's answer; nothing else of a message changes.
  */
 export function createShared({ seats, open, maxBehindBytes }: SharedOptions): Shared {
-  const asked = new Map<number, Asked>();
+  const asked = createPassers<number, Asked>();
   let counter = 0;
   let server: Promise<ServerEnd> | null = null;
   let current: ServerEnd | null = null;
@@ -66,7 +67,7 @@ export function createShared({ seats, open, maxBehindBytes }: SharedOptions): Sh
     server ??= open(listener, () => {
       server = null;
       current = null;
-      for (const [number, entry] of asked) giveUp(number, entry);
+      for (const [number, entry] of asked.entries()) giveUp(number, entry);
       asker.passage.giveUp("up", CLOSED);
     }).then(
       (opened) => (current = opened),
@@ -111,7 +112,7 @@ export function createShared({ seats, open, maxBehindBytes }: SharedOptions): Sh
     }
     let total = 0;
     let worst = reply;
-    for (const { reply: other } of asked.values()) {
+    for (const [, { reply: other }] of asked.entries()) {
       total += other.behind();
       if (other.behind() > worst.behind()) worst = other;
     }
@@ -122,7 +123,7 @@ export function createShared({ seats, open, maxBehindBytes }: SharedOptions): Sh
   function relate({ envelope }: Message, payload: Payload, exchange: Exchange): void {
     const method = "method" in envelope ? envelope.method.name : "";
     if (method === "notifications/tools/list_changed") return void asker.passage.pass(payload, "down", exchange);
-    const wanted = [...asked].filter(([, { wantsLog }]) => wantsLog);
+    const wanted = asked.entries().filter(([, { wantsLog }]) => wantsLog);
     if (method === "notifications/message" && wanted.length === 1) {
       return deliver(payload, wanted[0][1], wanted[0][0], exchange);
     }
@@ -202,7 +203,7 @@ export function createShared({ seats, open, maxBehindBytes }: SharedOptions): Sh
     },
     async close() {
       isOver = true;
-      for (const [number, entry] of asked) giveUp(number, entry);
+      for (const [number, entry] of asked.entries()) giveUp(number, entry);
       await current?.close();
     },
     destroy() {

@@ -84,17 +84,23 @@ export async function openDoor(options: DoorOptions): Promise<Door> {
     connectionsCheckingInterval: times.check,
     noDelay: true,
   };
-  const open = new Set<ServerResponse>(); // answers that are owed
+  // Answers that are owed. Only how many: a Set would keep every request until a full collection.
+  let owed = 0;
   const silent = new Set<Socket>(); // connections by which nobody has asked anything yet
   let isDraining = false;
   const onRequest = (request: IncomingMessage, response: ServerResponse): void => {
     silent.delete(request.socket);
-    if (request.method === "POST") {
-      open.add(response);
-      response.on("close", () => open.delete(response));
+    let isOwed = request.method === "POST";
+    const settle = (): void => {
+      if (isOwed) owed--;
+      isOwed = false;
+    };
+    if (isOwed) {
+      owed++;
+      response.on("close", settle);
     }
     if (isDraining) response.shouldKeepAlive = false; // the last on its connection
-    enter(request, response, options, () => open.delete(response));
+    enter(request, response, options, settle);
   };
   let server: Server;
   if (options.tls === null) server = createServer(settings, onRequest);
@@ -142,7 +148,7 @@ export async function openDoor(options: DoorOptions): Promise<Door> {
       });
     },
     async answered() {
-      while (open.size > 0) await new Promise((resolve) => setTimeout(resolve, 20));
+      while (owed > 0) await new Promise((resolve) => setTimeout(resolve, 20));
     },
     close() {
       server.close();
