@@ -80,7 +80,7 @@ export function createChildEnd({ child, listener, maxMessageBytes, graceMs, onEn
   return {
     send(payload) {
       if (isOver) return;
-      toServer.writeLine(flatten(whole(payload)));
+      toServer.joinLine(flatten(whole(payload)));
       sent++;
     },
     get isFull() {

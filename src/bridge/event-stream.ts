@@ -5,7 +5,6 @@ import { frameMessage } from "./stream-back.ts";
 /** An event stream of our own to a client. */
 export interface EventStream {
   readonly outlet: Outlet;
-  readonly isOpen: boolean;
   send(message: Buffer): void;
   end(): void;
 }
@@ -26,24 +25,18 @@ export function beginStream(response: ServerResponse, headers: readonly string[]
     ...headers,
   ]);
   response.flushHeaders();
-  let isOpen = true;
   const outlet = createOutlet(response, () => {});
   const timer = setInterval(() => {
     if (!outlet.isFull) outlet.write(COMMENT);
   }, KEEP_ALIVE_MS).unref();
   response.on("close", () => {
     clearInterval(timer);
-    isOpen = false;
     onClose();
   });
   return {
     outlet,
-    get isOpen() {
-      return isOpen;
-    },
     send: (message) => outlet.write(frameMessage(message)),
     end() {
-      isOpen = false;
       clearInterval(timer);
       outlet.end();
     },

@@ -11,6 +11,7 @@ import type { Call } from "../session/calls.ts";
 import type { Turn } from "../session/turn.ts";
 import { CLOSED } from "./answers.ts";
 import { beginStream, type EventStream } from "./event-stream.ts";
+import { createPassers } from "./passers.ts";
 import { createPostReply, type PostReply } from "./post-reply.ts";
 import { answerHere } from "./refusal.ts";
 import { createSeat, type Knowledge, type SeatOptions } from "./seats.ts";
@@ -54,7 +55,7 @@ const MAX_QUEUED_BYTES = 1_048_576;
 export async function openHosted(options: HostedOptions): Promise<Hosted> {
   const { seats, hasOneStream } = options;
   const id = randomBytes(16).toString("hex");
-  const replies = new Map<Call, PostReply>();
+  const replies = createPassers<Call, PostReply>();
   let standing: EventStream | null = null;
   let queue: Buffer[] = [];
   let queuedBytes = 0;
@@ -117,7 +118,7 @@ export async function openHosted(options: HostedOptions): Promise<Hosted> {
 
   function latest(): PostReply | null {
     let last: PostReply | null = null;
-    for (const reply of replies.values()) if (reply.canStream) last = reply;
+    for (const [, reply] of replies.entries()) if (reply.canStream) last = reply;
     return last;
   }
 
@@ -161,8 +162,7 @@ export async function openHosted(options: HostedOptions): Promise<Hosted> {
 
   function fullOne(): { whenReady(resume: () => void): void } | null {
     if (standing?.outlet.isFull === true) return standing.outlet;
-    for (const reply of replies.values()) if (reply.isFull) return reply;
-    return null;
+    return replies.find((reply) => reply.isFull()) ?? null;
   }
 
   /** The server is gone, or we are told to end: whoever waits hears it. */
@@ -173,7 +173,7 @@ export async function openHosted(options: HostedOptions): Promise<Hosted> {
       const last = passage.giveUpOn(call, "up", CLOSED);
       if (last !== null) answer(call, last, status);
     }
-    for (const reply of replies.values()) reply.end();
+    for (const [, reply] of replies.entries()) reply.end();
     standing?.end();
   }
 
@@ -218,7 +218,7 @@ export async function openHosted(options: HostedOptions): Promise<Hosted> {
     id,
     principal: options.principal,
     get idleSince() {
-      return standing === null && replies.size === 0 ? lastUsed : null;
+      return standing === null && replies.size() === 0 ? lastUsed : null;
     },
     get owes() {
       return hasOneStream && session.calls.up.waiting().length > 0;

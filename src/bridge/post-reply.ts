@@ -10,10 +10,10 @@ export interface PostReply {
   readonly waiting: ReadonlySet<Call>;
   /** Whether messages can be sent before the answer. */
   readonly canStream: boolean;
-  readonly isFull: boolean;
+  isFull(): boolean;
   whenReady(resume: () => void): void;
   /** How many bytes the client has not taken yet. */
-  readonly behind: number;
+  behind(): number;
   /** Gives up on a client that does not read. For it, the connection broke. */
   cut(): void;
   /** Sends something that is no answer. */
@@ -36,7 +36,10 @@ export interface PostReplyOptions {
 /** After this long without an answer the head leaves, so that the client sees that it was heard. */
 const HEAD_AFTER_MS = 2000;
 
-/** Makes a reply: one JSON body where there is nothing but the answer, an event stream where there is more. */
+/**
+ * Makes a reply: one JSON body where there is nothing but the answer, an event stream where there is more. Its methods
+ * are no getters: V8 keeps a shape for each object that has such of its own, and with it all of the request.
+ */
 export function createPostReply({ visit, calls, headers, onGone }: PostReplyOptions): PostReply {
   const { response, head } = visit;
   const waiting = new Set(calls);
@@ -69,16 +72,12 @@ export function createPostReply({ visit, calls, headers, onGone }: PostReplyOpti
   return {
     waiting,
     canStream,
-    get isFull() {
-      return stream?.outlet.isFull ?? false;
-    },
+    isFull: () => stream?.outlet.isFull ?? false,
     whenReady(resume) {
       if (stream === null) resume();
       else stream.outlet.whenReady(resume);
     },
-    get behind() {
-      return response.writableLength;
-    },
+    behind: () => response.writableLength,
     cut: () => void response.destroy(),
     send(message) {
       if (!isOver) open().send(message);

@@ -11,6 +11,7 @@ import { createCatalogue } from "../session/catalogue.ts";
 import type { Exchange } from "../session/exchange.ts";
 import { type Named, numberOf, rename, restore, wantsLog } from "./aliases.ts";
 import { CLOSED } from "./answers.ts";
+import { createPassers } from "./passers.ts";
 import { createPostReply, type PostReply } from "./post-reply.ts";
 import { answerHere } from "./refusal.ts";
 import { createSeat, type Knowledge, type Seat, type SeatOptions } from "./seats.ts";
@@ -44,7 +45,7 @@ interface Asked extends Named {
  * the way down, so that nobody gets another's answer; nothing else of a message changes.
  */
 export function createShared({ seats, open, maxBehindBytes }: SharedOptions): Shared {
-  const asked = new Map<number, Asked>();
+  const asked = createPassers<number, Asked>();
   let counter = 0;
   let server: Promise<ServerEnd> | null = null;
   let current: ServerEnd | null = null;
@@ -67,7 +68,7 @@ export function createShared({ seats, open, maxBehindBytes }: SharedOptions): Sh
     server ??= open(listener, () => {
       server = null;
       current = null;
-      for (const [number, entry] of asked) giveUp(number, entry, 502);
+      for (const [number, entry] of asked.entries()) giveUp(number, entry, 502);
       asker.passage.giveUp("up", CLOSED);
     }).then(
       (opened) => (current = opened),
@@ -119,15 +120,15 @@ export function createShared({ seats, open, maxBehindBytes }: SharedOptions): Sh
 
   /** Cuts off whoever does not read what is sent to it. */
   function checkBehind(reply: PostReply): void {
-    if (reply.behind > maxBehindBytes) {
+    if (reply.behind() > maxBehindBytes) {
       seats.witness.trouble("http:slow-reader", "cut off a client that does not read what it asked for");
       return reply.cut();
     }
     let total = 0;
     let worst = reply;
-    for (const { reply: other } of asked.values()) {
-      total += other.behind;
-      if (other.behind > worst.behind) worst = other;
+    for (const [, { reply: other }] of asked.entries()) {
+      total += other.behind();
+      if (other.behind() > worst.behind()) worst = other;
     }
     if (total > maxBehindBytes * MAX_BEHIND) worst.cut();
   }
@@ -136,7 +137,7 @@ export function createShared({ seats, open, maxBehindBytes }: SharedOptions): Sh
   function relate({ envelope }: Message, payload: Payload, exchange: Exchange): void {
     const method = "method" in envelope ? envelope.method.name : "";
     if (method === "notifications/tools/list_changed") return void asker.passage.pass(payload, "down", exchange);
-    const wanted = [...asked].filter(([, { wantsLog }]) => wantsLog);
+    const wanted = asked.entries().filter(([, { wantsLog }]) => wantsLog);
     if (method === "notifications/message" && wanted.length === 1) {
       return deliver(payload, wanted[0][1], wanted[0][0], exchange);
     }
@@ -154,7 +155,7 @@ export function createShared({ seats, open, maxBehindBytes }: SharedOptions): Sh
     const turn = turns?.[0];
     if (turn?.answers !== call) {
       reply.send(bytes);
-      if (reply.isFull) checkBehind(reply);
+      if (reply.isFull()) checkBehind(reply);
       return;
     }
     asked.delete(number);
@@ -213,7 +214,7 @@ export function createShared({ seats, open, maxBehindBytes }: SharedOptions): Sh
     },
     async close() {
       isOver = true;
-      for (const [number, entry] of asked) giveUp(number, entry, 503);
+      for (const [number, entry] of asked.entries()) giveUp(number, entry, 503);
       await current?.close();
     },
     destroy() {

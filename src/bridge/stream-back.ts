@@ -20,7 +20,7 @@ export interface StreamBack {
   readonly isResumable: boolean;
   /** The stream is over. Whoever waits on it is told, unless it can be taken up again; for good, it cannot. */
   end(how?: "for good"): void;
-  readonly isFull: boolean;
+  isFull(): boolean;
   whenReady(resume: () => void): void;
 }
 
@@ -106,9 +106,7 @@ export function createStreamBack(options: StreamBackOptions): StreamBack {
       }
       outlet.end();
     },
-    get isFull() {
-      return outlet.isFull;
-    },
+    isFull: () => outlet.isFull,
     whenReady: (resume) => outlet.whenReady(resume),
   };
 }

@@ -144,7 +144,7 @@ export function createThroughSse(options: ThroughSseOptions): ThroughSse {
           },
           body(bytes) {
             passenger.stream?.push(bytes);
-            if (passenger.stream?.isFull !== true) return;
+            if (passenger.stream?.isFull() !== true) return;
             call.pause();
             passenger.stream.whenReady(() => call.resume());
           },

@@ -1,7 +1,7 @@
 import type { ServerResponse } from "node:http";
 import type { Outcome } from "../action/outcome.ts";
 import type { Visit } from "../link/http/door.ts";
-import { replyError, replyJson, urge } from "../link/http/reply.ts";
+import { endWith, replyError, replyJson } from "../link/http/reply.ts";
 import type { Address } from "../link/upstream/address.ts";
 import { headersBack, kindOf } from "../link/upstream/head.ts";
 import type { Pool, UpstreamCall } from "../link/upstream/pool.ts";
@@ -105,7 +105,7 @@ export function createThrough(options: ThroughOptions): Through {
         body(bytes) {
           if (stream === null) return collector.push(bytes);
           stream.push(bytes);
-          if (!stream.isFull) return;
+          if (!stream.isFull()) return;
           call.pause();
           stream.whenReady(() => call.resume());
         },
@@ -160,12 +160,7 @@ export function createThrough(options: ThroughOptions): Through {
       const merged = also === null ? judged.body : merge(judged.body, also);
       if (response.headersSent || response.destroyed) return;
       response.writeHead(judged.status, headersFor(judged.origin, back, merged.length));
-      // As text, a small body leaves with its head in one write; as bytes, it would be two pieces.
-      if (merged.length <= MAX_TEXT_BYTES) response.end(merged.toString("latin1"), "latin1");
-      else {
-        urge(response, merged.length);
-        response.end(merged);
-      }
+      endWith(response, merged);
     }
 
     response.on("close", () => {
@@ -197,8 +192,6 @@ export function createThrough(options: ThroughOptions): Through {
     },
   };
 }
-
-const MAX_TEXT_BYTES = 16_384;
 
 function giveHead(response: ServerResponse, status: number, headers: string[]): void {
   if (response.headersSent || response.destroyed) return;

@@ -27,7 +27,7 @@ export function keepMemo({ turn, call, caches, charged, forks, session }: Kept, 
   const isKept = wantsParams({ direction: opposite(direction), method, tool: tool ?? undefined });
   const { params } = envelope;
   const size = params === null ? 0 : params.end - params.start;
-  const room = (turn.session as Session).calls[direction].keptBytes;
+  const room = (turn.session as Session).calls[direction].keptBytes();
   const fits = size <= MAX_KEPT_PARAMS && room + size <= MAX_KEPT_BYTES;
   const copied = isKept && fits && params !== null;
   const memo: CallMemo = {

@@ -157,7 +157,7 @@ function createView(
     result: null,
     error: null,
     tool: null,
-    client: session.client ?? readClaimedClient(bytes, params),
+    client: session.client() ?? readClaimedClient(bytes, params),
     identity: session.identity,
     session: facts,
   };

@@ -44,7 +44,6 @@ export async function explainMessage(options: ExplainOptions): Promise<Explanati
   const { settings, folder, message, direction, request } = options;
   const { interceptor } = settings;
   const skipped: string[] = [];
-  const now = (): number => performance.now();
   const state = createChainState({ now });
   const services: ChainServices = {
     report: () => {},
@@ -115,6 +114,8 @@ export async function explainMessage(options: ExplainOptions): Promise<Explanati
   const last = seen as { readonly decision: Decision } | null;
   return { stops, hiddenBy, decision: last?.decision ?? NOWHERE, outcome, skipped };
 }
+
+const now = (): number => performance.now();
 
 const NOWHERE: Decision = { verdict: { do: "drop" }, rule: null };
 

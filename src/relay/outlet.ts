@@ -11,6 +11,8 @@ export interface Outlet {
   forward(bytes: Buffer, start: number, end: number): void;
   /** A message of ours: its bytes and the newline after it. Leaves at once, after all that came before it. */
   writeLine(payload: Buffer): void;
+  /** A line like that, which leaves with all others of this turn of the event loop in one write. */
+  joinLine(payload: Buffer): void;
   /** Bytes of ours. They leave at once, after all that came before them. */
   write(bytes: Buffer): void;
   flush(): void;
@@ -22,11 +24,10 @@ export interface Outlet {
 
 /** More than this waiting in a stream makes its writers wait. Above the 16 kB from which on streams tell when they drain. */
 const MAX_QUEUED_BYTES = 65_536;
+const LF = 0x0a;
 
 /** Makes an outlet of a stream. `onBroken` is called once if its reader goes away. */
 export function createOutlet(stream: Writable, onBroken: (error: Error) => void): Outlet {
-  let isFull = false;
-  let isClosed = false;
   let waiting: (() => void)[] = [];
 
   // What is to be forwarded: one piece of one buffer.
@@ -34,45 +35,59 @@ export function createOutlet(stream: Writable, onBroken: (error: Error) => void)
   let runStart = 0;
   let runEnd = 0;
 
+  // Lines that leave when all that has come in now has been looked at.
+  let lines: Buffer[] = [];
+  let lineBytes = 0;
+
   function release(): void {
-    isFull = false;
+    outlet.isFull = false;
     const resumed = waiting;
     waiting = [];
     for (const resume of resumed) resume();
   }
 
   function flush(): void {
+    if (lines.length > 0) writeLines();
     if (run === null) return;
     const bytes = runStart === 0 && runEnd === run.length ? run : run.subarray(runStart, runEnd);
     run = null;
     write(bytes);
   }
 
+  function writeLines(): void {
+    const joined = Buffer.allocUnsafe(lineBytes);
+    let at = 0;
+    for (const line of lines) {
+      at += line.copy(joined, at);
+      joined[at++] = LF;
+    }
+    lines = [];
+    lineBytes = 0;
+    write(joined);
+  }
+
   function write(bytes: Buffer): void {
-    if (isClosed) return;
+    if (outlet.isClosed) return;
     stream.write(bytes);
     // Not what write() says: it says no to every large chunk, also to one that is gone already.
-    if (stream.writableLength > MAX_QUEUED_BYTES) isFull = true;
+    if (stream.writableLength > MAX_QUEUED_BYTES) outlet.isFull = true;
   }
 
   stream.on("drain", release);
   stream.on("close", () => {
-    isClosed = true;
+    outlet.isClosed = true;
     release();
   });
   stream.on("error", (error: Error) => {
-    if (!isClosed) onBroken(error);
-    isClosed = true;
+    if (!outlet.isClosed) onBroken(error);
+    outlet.isClosed = true;
     release();
   });
 
-  return {
-    get isFull() {
-      return isFull;
-    },
-    get isClosed() {
-      return isClosed;
-    },
+  // Plain members: an object with getters of its own is kept until a full collection, and there is one for every stream.
+  const outlet: Outlet & { isFull: boolean; isClosed: boolean } = {
+    isFull: false,
+    isClosed: false,
     forward(bytes, start, end) {
       if (run === bytes && runEnd === start) runEnd = end;
       else {
@@ -86,8 +101,15 @@ export function createOutlet(stream: Writable, onBroken: (error: Error) => void)
       flush();
       const line = Buffer.allocUnsafe(payload.length + 1);
       payload.copy(line);
-      line[payload.length] = 0x0a;
+      line[payload.length] = LF;
       write(line);
+    },
+    joinLine(payload) {
+      if (run !== null) flush();
+      if (lines.length === 0) setImmediate(flush);
+      lines.push(payload);
+      lineBytes += payload.length + 1;
+      if (lineBytes > MAX_QUEUED_BYTES) flush();
     },
     write(bytes) {
       flush();
@@ -95,17 +117,18 @@ export function createOutlet(stream: Writable, onBroken: (error: Error) => void)
     },
     flush,
     whenReady(resume) {
-      if (isFull && !isClosed) waiting.push(resume);
+      if (outlet.isFull && !outlet.isClosed) waiting.push(resume);
       else resume();
     },
     end() {
       flush();
-      if (isClosed) return;
-      isClosed = true;
+      if (outlet.isClosed) return;
+      outlet.isClosed = true;
       stream.end();
       release();
     },
   };
+  return outlet;
 }
 
 /** Calls back when a stream has something to write and nothing of it has left for so long. */

@@ -110,7 +110,7 @@ export function createPassage({ session, rulebook, learner, witness, maxParkedBy
   function disappoint({ bytes, start, end, direction }: Message): void {
     const table = session.calls[opposite(direction)];
     let looked = 0;
-    if (table.size === 0) return;
+    if (table.size() === 0) return;
     eachElement(bytes, { start: bytes.indexOf("[", start), end }, (from, to) => {
       if (bytes[from] !== OPEN_OBJECT) return true;
       const reader = createGistReader();
@@ -120,7 +120,7 @@ export function createPassage({ session, rulebook, learner, witness, maxParkedBy
         const { onward } = tell(gist, direction, INVALID, INVALID);
         if (typeof onward !== "string") session.say(direction, onward);
       }
-      return table.size > 0 && ++looked < MAX_LOOKED_AT;
+      return table.size() > 0 && ++looked < MAX_LOOKED_AT;
     });
   }
 

@@ -31,9 +31,9 @@ export interface Keepsake {
 
 /** The requests of one direction that are waiting. */
 export interface CallTable {
-  readonly size: number;
+  size(): number;
   /** The bytes of all that is kept with the calls. */
-  readonly keptBytes: number;
+  keptBytes(): number;
   find(key: number | string): Call | undefined;
   /** Adds a call; its key must be free. False when there is no room. */
   open(call: Call): boolean;
@@ -98,12 +98,8 @@ export function createCallTable(maxOpenCalls: number, now: () => number, remembe
   }
 
   return {
-    get size() {
-      return calls.size;
-    },
-    get keptBytes() {
-      return keptBytes;
-    },
+    size: () => calls.size,
+    keptBytes: () => keptBytes,
     find(key) {
       if (cancelled.size > 0) sweep();
       if (suspended.size > 0 && calls.size >= maxOpenCalls)

@@ -31,9 +31,7 @@ export interface SessionView {
   /** Who the client is: somebody we let in, or what stands for one. Null where nobody can tell. */
   readonly identity: string | null;
   /** What the client calls itself, once it has said so. */
-  readonly client: string | null;
-  /** The revision the handshake settled on, once it has. */
-  readonly revision: string | null;
+  client(): string | null;
   catalogue(era: Era): Catalogue;
 }
 
@@ -87,7 +85,7 @@ export function createSession(options: SessionOptions): Session {
   const id = options.id ?? randomBytes(8).toString("hex");
   const calls = { up: createCallTable(maxOpenCalls, now, remembered), down: createCallTable(maxOpenCalls, now) };
   const catalogues = options.catalogues ?? { stateful: createCatalogue(now), stateless: createCatalogue(now) };
-  let revision: string | null = null;
+  let revision: string | null = null; // that the handshake settled on, once it has
   let client: string | null = null;
   let asked = 0;
 
@@ -95,15 +93,10 @@ export function createSession(options: SessionOptions): Session {
     id,
     scope: options.owner?.scope ?? id,
     identity: options.owner?.identity ?? null,
-    get client() {
-      return client;
-    },
+    client: () => client,
     calls,
     now,
     say,
-    get revision() {
-      return revision;
-    },
     catalogue: (era) => catalogues[era],
     observe(message, exchange) {
       const turn = beginTurn(session, message, exchange);
@@ -159,7 +152,7 @@ export function createSession(options: SessionOptions): Session {
       turn.isIdTaken = true;
     } else if (!maySend(envelope.method.sender, direction)) turn.trouble = "wrong-direction";
     else if (envelope.method.form === "notification") turn.trouble = "notification-with-id";
-    else if (table.size >= maxOpenCalls) turn.trouble = "too-many-calls";
+    else if (table.size() >= maxOpenCalls) turn.trouble = "too-many-calls";
     else {
       const version = needsEra(turn, envelope) ? findClaim(turn.message.bytes, envelope.params) : null;
       const { tools } = catalogues.stateless;

@@ -95,3 +95,31 @@ test("what was written leaves before the end, and nothing after it", async () =>
   await new Promise((resolve) => stream.on("finish", resolve));
   expect(written).toEqual(["last\n"]);
 });
+
+test("joined lines leave in one write, after this turn of the event loop and before all that comes later", async () => {
+  const { stream, written } = collecting();
+  const outlet = createOutlet(stream, () => {});
+  outlet.joinLine(Buffer.from("a"));
+  outlet.joinLine(Buffer.from("b"));
+  expect(written).toEqual([]);
+  await new Promise(setImmediate);
+  expect(written).toEqual(["a\nb\n"]);
+  const bytes = Buffer.from("d\nf\n");
+  outlet.joinLine(Buffer.from("c"));
+  outlet.forward(bytes, 0, 2);
+  outlet.joinLine(Buffer.from("e"));
+  outlet.forward(bytes, 2, 4);
+  outlet.writeLine(Buffer.from("g"));
+  outlet.joinLine(Buffer.from("h"));
+  outlet.end();
+  expect(written.slice(1).join("")).toBe("c\nd\ne\nf\ng\nh\n");
+});
+
+test("joined lines do not wait for each other when they are many", () => {
+  const { stream, written } = collecting();
+  const outlet = createOutlet(stream, () => {});
+  outlet.joinLine(Buffer.alloc(40_000, "x"));
+  expect(written).toHaveLength(0);
+  outlet.joinLine(Buffer.alloc(40_000, "y"));
+  expect(written).toHaveLength(1);
+});

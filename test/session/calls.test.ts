@@ -32,7 +32,7 @@ test("a call is found by its key until it is closed", () => {
   expect(calls.find("0")).toBeUndefined();
   calls.close(one);
   expect(calls.find(0)).toBeUndefined();
-  expect(calls.size).toBe(0);
+  expect(calls.size()).toBe(0);
 });
 
 test("names of things every object has are ordinary keys", () => {
@@ -58,7 +58,7 @@ test("a full table takes no more calls, but for our own", () => {
   const { calls } = table(2);
   expect([1, 2, 3].map((key) => calls.open(call(key)))).toEqual([true, true, false]);
   expect(calls.open(call("own", () => {}))).toBe(true);
-  expect(calls.size).toBe(3);
+  expect(calls.size()).toBe(3);
 });
 
 test("a cancelled call is remembered for a minute, and no longer", () => {

@@ -86,17 +86,27 @@ export async function openDoor(options: DoorOptions): Promise<Door> {
     connectionsCheckingInterval: times.check,
     noDelay: true,
   };
-  const open = new Set<ServerResponse>(); // answers that are owed
+  // Who is owed an answer. In places that are emptied: a Set would keep every request until a full collection.
+  const owed: (ServerResponse | null)[] = [];
+  const free: number[] = [];
   const silent = new Set<Socket>(); // connections by which nobody has asked anything yet
   let isDraining = false;
   const onRequest = (request: IncomingMessage, response: ServerResponse): void => {
     silent.delete(request.socket);
+    let place = -1;
+    const settle = (): void => {
+      if (place < 0) return;
+      owed[place] = null;
+      free.push(place);
+      place = -1;
+    };
     if (request.method !== "GET") {
-      open.add(response);
-      response.on("close", () => open.delete(response));
+      place = free.pop() ?? owed.length;
+      owed[place] = response;
+      response.on("close", settle);
     }
     if (isDraining) response.shouldKeepAlive = false; // the last on its connection
-    enter(request, response, options, () => open.delete(response));
+    enter(request, response, options, settle);
   };
   let server: Server;
   if (options.tls === null) server = createServer(settings, onRequest);
@@ -144,10 +154,10 @@ export async function openDoor(options: DoorOptions): Promise<Door> {
       });
     },
     async answered() {
-      while (open.size > 0) await new Promise((resolve) => setTimeout(resolve, 20));
+      while (free.length < owed.length) await new Promise((resolve) => setTimeout(resolve, 20));
     },
     refuse(error) {
-      for (const response of open) replyError(response, 503, error, null);
+      for (const response of owed) if (response !== null) replyError(response, 503, error, null);
     },
     close() {
       server.close();

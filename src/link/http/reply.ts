@@ -32,12 +32,22 @@ export function replyEmpty(response: ServerResponse, status: number, headers: re
 
 /** Ends a response. A connection that closes behind it must not do so while the client still speaks: it would not hear it. */
 function finish(response: ServerResponse, body: Buffer | null): void {
+  if (response.req.complete || response.shouldKeepAlive)
+    return body === null ? void response.end() : endWith(response, body);
   if (body !== null) urge(response, body.length);
-  if (response.req.complete || response.shouldKeepAlive) return void response.end(body ?? undefined);
   response.flushHeaders();
   if (body !== null) response.write(body);
   response.req.once("end", () => response.end());
 }
+
+/** Ends a response with its body. As text, a small one leaves with its head in one write; as bytes, it would be two pieces. */
+export function endWith(response: ServerResponse, body: Buffer): void {
+  if (body.length <= MAX_TEXT_BYTES) return void response.end(body.toString("latin1"), "latin1");
+  urge(response, body.length);
+  response.end(body);
+}
+
+const MAX_TEXT_BYTES = 16_384;
 
 /** Cuts off a client that does not take a large answer: it is kept until then, and there may be many. */
 export function urge(response: ServerResponse, size: number, stalledMs = STALLED_MS): void {
