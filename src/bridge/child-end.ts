@@ -6,7 +6,7 @@ import { whole } from "../message/message.ts";
 import { createFeed } from "../relay/feed.ts";
 import { createOutlet } from "../relay/outlet.ts";
 import { LINES, type Exchange } from "../session/exchange.ts";
-import type { LineSink } from "../wire/lines.ts";
+import { isBlank, type LineSink } from "../wire/lines.ts";
 import type { ServerEnd, ServerListener } from "./server-end.ts";
 
 /** What a session with a child process is made of. */
@@ -40,7 +40,10 @@ export function createChildEnd({ child, listener, maxMessageBytes, graceMs, onEn
   }
 
   const sink: LineSink = {
-    line: (bytes, start, end, ascii) => hand(() => listener.message({ bytes, start, end: end - 1, ascii }, ROUTED)),
+    line(bytes, start, end, ascii) {
+      if (isBlank(bytes, start, end)) return;
+      hand(() => listener.message({ bytes, start, end: end - 1, ascii }, ROUTED));
+    },
     excess: createExcess((gist, bytes) => hand(() => listener.lost(gist, bytes))),
     tail: () => {},
   };

@@ -11,6 +11,7 @@ import type { Call } from "../session/calls.ts";
 import type { Turn } from "../session/turn.ts";
 import { CLOSED } from "./answers.ts";
 import { beginStream, type EventStream } from "./event-stream.ts";
+import { exchangeFor } from "./mirror.ts";
 import { createPassers } from "./passers.ts";
 import { createPostReply, type PostReply } from "./post-reply.ts";
 import { answerHere } from "./refusal.ts";
@@ -225,13 +226,7 @@ export async function openHosted(options: HostedOptions): Promise<Hosted> {
     },
     post(visit, body, headers) {
       lastUsed = Date.now();
-      const { head } = visit;
-      const exchange = {
-        breaks: "allow",
-        routed: true,
-        mirrored: { version: head.protocolVersion, method: head.mcpMethod, name: head.mcpName, params: head.mcpParams },
-        resumed: false,
-      } as const;
+      const exchange = exchangeFor(visit.head);
       const go = (): void =>
         passOn(passage, whole(body), "up", exchange, (outcome) => carryUp(visit, body, outcome, headers));
       if (server?.isFull) server.whenReady(go);

@@ -9,7 +9,7 @@ import { createFeed, type Feed } from "../relay/feed.ts";
 import { createOutlet, whenStuck } from "../relay/outlet.ts";
 import { passOn } from "../relay/pass-on.ts";
 import { type Exchange, LINES } from "../session/exchange.ts";
-import type { LineSink } from "../wire/lines.ts";
+import { isBlank, type LineSink } from "../wire/lines.ts";
 import { CLOSED } from "./answers.ts";
 import type { Seat } from "./seats.ts";
 import type { ServerEnd, ServerListener } from "./server-end.ts";
@@ -94,8 +94,8 @@ export function createLinesClient(options: LinesClientOptions): LinesClient {
       server = end;
       const sink: LineSink = {
         line(bytes, start, lineEnd, ascii) {
+          if (isBlank(bytes, start, lineEnd)) return;
           const payload = { bytes, start, end: lineEnd - 1, ascii };
-          if (isBlank(payload)) return;
           passOn(passage, payload, "up", ROUTED, (outcome) => carryUp(payload, outcome));
         },
         excess: createExcess((gist, bytes) => carryUp(NONE, passage.lose(gist, bytes, "up"))),
@@ -123,9 +123,4 @@ export function createLinesClient(options: LinesClientOptions): LinesClient {
       });
     },
   };
-}
-
-function isBlank({ bytes, start, end }: Payload): boolean {
-  for (let at = start; at < end; at++) if (bytes[at] > 0x20) return false;
-  return true;
 }

@@ -1,9 +1,22 @@
+import type { ClientHead } from "../link/http/client-head.ts";
 import { findMember, readString } from "../message/members.ts";
 import type { Message } from "../message/message.ts";
 import { readText } from "../message/text.ts";
 import { FIRST_STATELESS, VERSION_KEY } from "../session/era.ts";
+import type { Exchange } from "../session/exchange.ts";
 import { encodeHeader } from "../session/header-text.ts";
 import { composeParamHeaders } from "../session/param-headers.ts";
+import { BODIES } from "./server-end.ts";
+
+/** What is known of a message in the body of a client's request: what its headers say about it. */
+export function exchangeFor({
+  protocolVersion: version,
+  mcpMethod: method,
+  mcpName: name,
+  mcpParams,
+}: ClientHead): Exchange {
+  return { ...BODIES, mirrored: { version, method, name, params: mcpParams } };
+}
 
 /** The header lines that a request of the stateless era needs, read off its body; null for one of the older era. */
 export function mirrorHeaders({ bytes, envelope }: Message, schemaOf: SchemaReader): string | null {

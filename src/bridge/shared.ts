@@ -11,6 +11,7 @@ import { createCatalogue } from "../session/catalogue.ts";
 import type { Exchange } from "../session/exchange.ts";
 import { type Named, numberOf, rename, restore, wantsLog } from "./aliases.ts";
 import { CLOSED } from "./answers.ts";
+import { exchangeFor } from "./mirror.ts";
 import { createPassers } from "./passers.ts";
 import { createPostReply, type PostReply } from "./post-reply.ts";
 import { answerHere } from "./refusal.ts";
@@ -193,14 +194,7 @@ export function createShared({ seats, open, maxBehindBytes }: SharedOptions): Sh
 
   return {
     post(visit, body) {
-      const { head } = visit;
-      const mirrored = {
-        version: head.protocolVersion,
-        method: head.mcpMethod,
-        name: head.mcpName,
-        params: head.mcpParams,
-      };
-      const exchange = { breaks: "allow", routed: true, mirrored, resumed: false } as const;
+      const exchange = exchangeFor(visit.head);
       const go = (): void => {
         if (visit.response.destroyed || isOver) return;
         const seat = createSeat(seats, sayUp, knowledge, 0);

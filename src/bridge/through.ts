@@ -13,6 +13,7 @@ import type { ResponseHead } from "../wire/http-head.ts";
 import { CLOSED } from "./answers.ts";
 import { createBodyCollector, isRedirect, judgeBody } from "./body-back.ts";
 import type { Guest, GuestBook } from "./guest-book.ts";
+import { exchangeFor } from "./mirror.ts";
 import { answerHere, NO_SESSION, NOT_ALLOWED, readMessage } from "./refusal.ts";
 import { BODIES } from "./server-end.ts";
 import { createStreamBack, type StreamBack } from "./stream-back.ts";
@@ -56,12 +57,7 @@ export function createThrough(options: ThroughOptions): Through {
     readMessage(visit, maxMessageBytes, (body) => {
       const guest = guests.find(visit);
       if (guest === null) return replyError(response, 404, NO_SESSION, null);
-      const exchange: Exchange = {
-        breaks: "allow",
-        routed: true,
-        mirrored: { version: head.protocolVersion, method: head.mcpMethod, name: head.mcpName, params: head.mcpParams },
-        resumed: false,
-      };
+      const exchange = exchangeFor(head);
       passOn(guest.seat.passage, whole(body), "up", exchange, (outcome) => carry(visit, guest, body, outcome));
     });
   }

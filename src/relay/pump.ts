@@ -4,7 +4,7 @@ import { createExcess } from "../message/gist.ts";
 import type { Direction, Payload } from "../message/message.ts";
 import type { Witness } from "../record/witness.ts";
 import type { Exchange } from "../session/exchange.ts";
-import type { LineSink } from "../wire/lines.ts";
+import { isBlank, type LineSink } from "../wire/lines.ts";
 import { createFeed } from "./feed.ts";
 import type { Outlet } from "./outlet.ts";
 import type { Passage } from "./passage.ts";
@@ -92,15 +92,6 @@ export function pump({ direction, source, onward, back }: Pipe, options: PumpOpt
     },
   });
   return done;
-}
-
-/** Lines of nothing but space are passed over in silence. */
-function isBlank(bytes: Buffer, start: number, end: number): boolean {
-  for (let at = start; at < end; at++) {
-    const byte = bytes[at];
-    if (byte !== 0x20 && byte !== 0x09 && byte !== 0x0d && byte !== 0x0a) return false;
-  }
-  return true;
 }
 
 function withResolvers(): { promise: Promise<void>; resolve: () => void } {

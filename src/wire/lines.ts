@@ -93,6 +93,18 @@ export function createLineFramer(maxLineBytes: number, sink: LineSink): LineFram
   };
 }
 
+/** Whether there is nothing but space in a line. Such lines are passed over in silence. */
+export function isBlank(bytes: Buffer, start: number, end: number): boolean {
+  for (let at = start; at < end; at++) {
+    const byte = bytes[at];
+    if (byte !== SPACE && byte !== TAB && byte !== CR && byte !== LF) return false;
+  }
+  return true;
+}
+
 const LF = 0x0a;
+const CR = 0x0d;
+const SPACE = 0x20;
+const TAB = 0x09;
 const SMALL_PIECE = 4096;
 const MAX_LOOSE = 256;

@@ -95,3 +95,10 @@ test("of what is too large to keep is told whose it was", async () => {
   await tick();
   expect(process.heard).toEqual([`lost answer 7: ${large.length} bytes`, '{"id":1}']);
 });
+
+test("lines of nothing but space are passed over", async () => {
+  const process = begin();
+  process.stdout.write('\n \t\r\n\u0001\n{"id":1}\n');
+  await tick();
+  expect(process.heard).toEqual(["\u0001", '{"id":1}']);
+});

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { afterEach, expect, test } from "vitest";
+import { createLog } from "../../src/record/log.ts";
 import { beNear, becomes, type NearClient, type ScriptedServer, startScripted } from "../support/scripted-http.ts";
 
 let server: ScriptedServer;
@@ -27,4 +28,15 @@ test("a chunk of a thousand short questions with long answers of ours is answere
   client.output.resume();
   await becomes(() => client.heard.length >= 1000, 20_000);
   expect(client.heard.map(({ id }) => id)).toEqual(Array.from({ length: 1000 }, (_, nth) => nth + 1));
+});
+
+test("lines of nothing but space are passed over, and no others", async () => {
+  server = await startScripted(() => false);
+  const troubles: string[] = [];
+  const log = createLog({ level: "warn", format: "json", write: (line) => void troubles.push(line) });
+  client = await beNear({ upstream: server.url, log });
+  await client.begin();
+  client.input.write(" \t\r\n\n\u0001\n");
+  await client.ask({ id: 1, method: "ping" });
+  expect(troubles.filter((line) => line.includes("strict:not-json")).length).toBe(1);
 });

@@ -47,8 +47,7 @@ function servePage(text: string): Serve {
 
 /** What a page tries: everything by which a page can speak to somebody else. `there` is the gateway. */
 function tryAll(there: string, hello: string): Record<string, () => Promise<string>> {
-  // Inside, because all of this is sent to the browser as it stands.
-  // oxlint-disable-next-line unicorn/consistent-function-scoping
+  // oxlint-disable-next-line unicorn/consistent-function-scoping -- all of this is sent to the browser as it stands
   const shown = async (answer: Promise<Response>): Promise<string> => {
     const { type, status } = await answer;
     return `${type} ${status}`;
@@ -63,7 +62,7 @@ function tryAll(there: string, hello: string): Record<string, () => Promise<stri
     EventSource: new (url: string) => Record<string, unknown> & { close(): void };
     WebSocket: new (url: string) => Record<string, unknown>;
   };
-  // oxlint-disable-next-line unicorn/consistent-function-scoping
+  // oxlint-disable-next-line unicorn/consistent-function-scoping -- this too is sent with the rest
   const settle = (thing: Record<string, unknown>): Promise<string> =>
     new Promise((resolve) => {
       thing["onopen"] = thing["onload"] = thing["onmessage"] = () => resolve("open");

@@ -52,7 +52,10 @@ test.for([
   [{ cwd: "" }, 'cwd must be the path of a directory | It is ""'],
   [{ log: {} }, "log must be a log, such as from createLog, or null | It is an object"],
   [{ audit: "file" }, 'audit must be a function, or null | It is "file"'],
-  [{ timeouts: { toolList: 0 } }, "timeouts must be milliseconds: connection, toolList, childGrace"],
+  [
+    { timeouts: { toolList: 0 } },
+    "timeouts must be milliseconds: connection, toolList, childGrace, sessionIdle, drain | It is an object",
+  ],
   [{ limits: { maxBytes: 1 } }, "limits must be positive numbers: maxMessageBytes, maxOpenCalls, maxParkedBytes"],
   [{ client: null }, "client must be an object with the streams input and output | It is null"],
 ] as const)("%j is refused", async ([options, text]) => {

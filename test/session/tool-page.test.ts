@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { openMessage, whole } from "../../src/message/message.ts";
 import { readToolPage, type ToolPage } from "../../src/session/tool-page.ts";
+import { costOfWeighing, leastCpuTime, LONG_KEY } from "../support/cpu.ts";
 
 /** Reads a result as the session does: only what the scanner has found valid. */
 function page(result: string): ToolPage | undefined {
@@ -71,12 +72,9 @@ describe("what is no list, or one that peers may read differently", () => {
 test.each([
   ["in the result", '{"tools":[],"@":1}'],
   ["in a tool", '{"tools":[{"name":"a","inputSchema":{},"@":1}]}'],
-])("a key of megabytes is not weighed for as long as it is: %s", (_where, result) => {
-  // One of the characters that become eighteen when they are folded.
-  const line = result.replace("@", "\ufdfa".repeat(1_000_000));
-  const started = performance.now();
-  page(line);
-  expect(performance.now() - started).toBeLessThan(3000);
+])("a key of megabytes is not weighed for as long as it is: %s", async (_where, result) => {
+  const line = result.replace("@", LONG_KEY);
+  expect(await leastCpuTime(() => page(line))).toBeLessThan((await costOfWeighing()) / 3);
 });
 
 test.each([

@@ -1,4 +1,5 @@
 import { ProxyError } from "../../errors.ts";
+import { isLoopback } from "../loopback.ts";
 import type { JwtGateOptions } from "./gate-jwt.ts";
 import { createTokenGate, type NamedToken } from "./gate-tokens.ts";
 
@@ -48,8 +49,7 @@ export function createGate(options: GateOptions): Gate {
 /** Keys that anybody on the way could replace would let anybody in. */
 function checkKeys(jwks: string): void {
   const url = URL.canParse(jwks) ? new URL(jwks) : null;
-  const isLoopback = /^(localhost|127(\.\d+){3}|\[::1\])$/.test(url?.hostname ?? "");
-  if (url?.protocol === "https:" || (url?.protocol === "http:" && isLoopback)) return;
+  if (url?.protocol === "https:" || (url?.protocol === "http:" && isLoopback(url.hostname))) return;
   throw new ProxyError(
     "BAD_TOKENS",
     "The keys to check tokens with are not at an https URL",

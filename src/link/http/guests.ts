@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { networkInterfaces } from "node:os";
+import { isLoopback } from "../loopback.ts";
 import type { ClientHead } from "./client-head.ts";
 
 /** Which names we answer to, and which pages may speak to us. */
@@ -21,11 +22,6 @@ export function expectGuests(host: string, hosts: readonly string[], origins: re
       for (const { address } of list ?? []) names.add(bracket(address));
   }
   return { hosts: names, origins: new Set(origins.map((origin) => origin.toLowerCase())) };
-}
-
-/** Whether only this machine can reach an address. */
-export function isLoopback(host: string): boolean {
-  return host === "localhost" || host === "::1" || /^127(\.\d{1,3}){3}$/.test(host);
 }
 
 function bracket(host: string): string {

@@ -3,7 +3,8 @@ import { request as secureRequest } from "node:https";
 import { type LookupFunction, isIP, type Socket } from "node:net";
 import { lookup } from "node:dns";
 import { rootCertificates } from "node:tls";
-import { isLoopbackHost, type Nearness, nearness } from "./reach.ts";
+import { isLoopback } from "../loopback.ts";
+import { type Nearness, nearness } from "./reach.ts";
 import { loginFailed, shown } from "./trouble.ts";
 
 /** Asks a server that somebody else named, with limits on where it is, how long it takes and how much it says. */
@@ -66,7 +67,7 @@ interface Question {
 
 async function ask(reach: Reach, url: URL, { method, headers, signal, payload }: Question): Promise<Answer> {
   const host = url.hostname.replace(/^\[|\]$/g, "");
-  if (isLoopbackHost(url.hostname) || isIP(host) !== 0) checkNearness(reach, isIP(host) === 0 ? "127.0.0.1" : host);
+  if (isLoopback(url.hostname) || isIP(host) !== 0) checkNearness(reach, isIP(host) === 0 ? "127.0.0.1" : host);
   const socket = await (reach.dial?.(url) ?? null);
   const isSecure = url.protocol === "https:";
   const settings: RequestOptions = {

@@ -1,5 +1,6 @@
 import { lookup } from "node:dns/promises";
 import { BlockList, isIP } from "node:net";
+import { isLoopback } from "../loopback.ts";
 import { loginFailed, plain } from "./trouble.ts";
 
 /** How close to us an address is: anywhere, in a private network, or on this machine and its cable. */
@@ -11,7 +12,7 @@ export function readEndpoint(value: unknown, what: string): URL {
   const url = URL.canParse(text) ? new URL(text) : null;
   if (url === null) throw loginFailed(`${what} is no URL`, REMEDY);
   // Also keeps javascript:, file: and the like from whoever opens the browser.
-  if (url.protocol !== "https:" && !(url.protocol === "http:" && isLoopbackHost(url.hostname))) {
+  if (url.protocol !== "https:" && !(url.protocol === "http:" && isLoopback(url.hostname))) {
     throw loginFailed(`${what} is not an https URL: ${plain(`${url.protocol}//${url.host}`)}`, REMEDY);
   }
   if (url.username !== "" || url.password !== "") throw loginFailed(`${what} has a password in it`, REMEDY);
@@ -20,15 +21,9 @@ export function readEndpoint(value: unknown, what: string): URL {
 
 const REMEDY = "The server's login cannot be used safely; tell whoever runs it";
 
-/** Whether a host of a URL is this machine, whatever a name server says. */
-export function isLoopbackHost(hostname: string): boolean {
-  const host = hostname.replace(/^\[|\]$/g, "");
-  return host === "localhost" || (isIP(host) !== 0 && LOOPBACK.check(host, isIP(host) === 6 ? "ipv6" : "ipv4"));
-}
-
 /** How near a host is: as near as the nearest of its addresses. */
 export async function nearnessOf(hostname: string): Promise<Nearness> {
-  if (isLoopbackHost(hostname)) return 2;
+  if (isLoopback(hostname)) return 2;
   const host = hostname.replace(/^\[|\]$/g, "");
   if (isIP(host) !== 0) return nearness(host);
   try {
@@ -45,7 +40,7 @@ export function nearness(address: string): Nearness {
   const bare = address.replace(/%.*$/, "");
   const inside = isIP(bare) === 6 ? embedded(bare) : bare;
   const family = isIP(inside) === 6 ? "ipv6" : "ipv4";
-  if (isIP(inside) === 0 || LOOPBACK.check(inside, family) || LOCAL.check(inside, family)) return 2;
+  if (isIP(inside) === 0 || isLoopback(inside) || LOCAL.check(inside, family)) return 2;
   return PRIVATE.check(inside, family) ? 1 : 0;
 }
 
@@ -80,7 +75,6 @@ function list(...subnets: string[]): BlockList {
 }
 
 // A BlockList knows IPv4 addresses that are mapped into IPv6, too.
-const LOOPBACK = list("127.0.0.0/8", "::1/128");
 const LOCAL = list(
   "0.0.0.0/8",
   "169.254.0.0/16", // where clouds keep the credentials of their machines

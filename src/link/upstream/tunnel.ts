@@ -1,5 +1,6 @@
 import type { Socket } from "node:net";
 import { ConnectionError, ProxyError } from "../../errors.ts";
+import { isLoopback } from "../loopback.ts";
 import { type Address, parseAddress } from "./address.ts";
 
 /** The proxy that the environment names for a server, or null. Servers on this machine never need one. */
@@ -61,10 +62,6 @@ const MAX_HEAD = 16_384;
 function read(env: NodeJS.ProcessEnv, name: string): string | undefined {
   const value = env[name.toLowerCase()] ?? env[name];
   return value === undefined || value === "" ? undefined : value;
-}
-
-function isLoopback(host: string): boolean {
-  return host === "localhost" || host === "::1" || /^127(\.\d{1,3}){3}$/.test(host);
 }
 
 /** Whether a list such as `example.com,.internal,10.0.0.1:8080,*` names a server. */
