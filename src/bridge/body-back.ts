@@ -2,6 +2,7 @@ import { composeBatch, composeError } from "../message/compose.ts";
 import { flatten } from "../message/flatten.ts";
 import { createGistReader, type GistReader } from "../message/gist.ts";
 import { whole } from "../message/message.ts";
+import { passOn } from "../relay/pass-on.ts";
 import type { Call } from "../session/calls.ts";
 import type { Exchange } from "../session/exchange.ts";
 import { INVALID, refusedWith } from "./answers.ts";
@@ -56,31 +57,43 @@ export interface BodyOptions {
   readonly isJson: boolean;
 }
 
-/** Judges the body of a response. Whoever waits for it gets exactly one answer, whatever it is. */
-export function judgeBody(collected: ReturnType<BodyCollector["end"]>, options: BodyOptions): JudgedBody {
+/**
+ * Judges the body of a response, and gives back what becomes of it: at once, or when something has been waited for. Whoever
+ * waits for it gets exactly one answer, whatever it is.
+ */
+export function judgeBody(
+  collected: ReturnType<BodyCollector["end"]>,
+  options: BodyOptions,
+  give: (judged: JudgedBody) => void,
+): void {
   const { seat, exchange, calls, status, isJson } = options;
-  const { passage } = seat;
-  try {
-    if (collected.body === null) {
-      const { onward } = passage.lose(collected.gist.end(), collected.bytes, "down");
-      if (typeof onward === "string") return refuse(options);
-      return { status: soundStatus(status), body: onward, origin: "ours" };
-    }
-    const { body } = collected;
-    if (!isJson || body.length === 0 || isRedirect(status)) return refuse(options);
-    // What a server says to somebody who has to log in is not always a message.
-    if ((status === 401 || status === 403) && isPlainObject(body)) return { status, body, origin: "server" };
-    const outcome = passage.pass(whole(body), "down", exchange);
-    // Nothing that comes down waits for anything.
-    if (outcome instanceof Promise || outcome.onward === "nothing") return refuse(options);
-    // A message that answers nobody, where somebody waits for nothing else.
-    if (calls.some((call) => seat.session.calls.up.find(call.id.key) === call)) return refuse(options);
-    if (outcome.onward === "untouched") return { status, body, origin: "server" };
-    return { status, body: flatten(whole(outcome.onward)), origin: "changed" };
-  } finally {
+  const { passage, session } = seat;
+  const finish = (judged: JudgedBody): void => {
     // What was not answered here will not be answered anywhere.
-    for (const call of calls) seat.session.calls.up.close(call);
+    for (const call of calls) session.calls.up.close(call);
+    give(judged);
+  };
+  if (collected.body === null) {
+    const { onward } = passage.lose(collected.gist.end(), collected.bytes, "down");
+    if (typeof onward === "string") return finish(refuse(options));
+    return finish({ status: soundStatus(status), body: onward, origin: "ours" });
   }
+  const { body } = collected;
+  if (!isJson || body.length === 0 || isRedirect(status)) return finish(refuse(options));
+  // What a server says to somebody who has to log in is not always a message.
+  if ((status === 401 || status === 403) && isPlainObject(body)) return finish({ status, body, origin: "server" });
+  passOn(passage, whole(body), "down", exchange, ({ onward }) => {
+    // A message that answers nobody, where somebody waits for nothing else.
+    const isNone = onward === "nothing" || calls.some((call) => session.calls.up.find(call.id.key) === call);
+    if (isNone) finish(refuse(options));
+    else if (onward === "untouched") finish({ status, body, origin: "server" });
+    else
+      finish({
+        status,
+        body: onward.equals(body) ? body : flatten(whole(onward)),
+        origin: onward.equals(body) ? "server" : "changed",
+      });
+  });
 }
 
 function refuse({ seat, calls, status }: BodyOptions): JudgedBody {

@@ -4,6 +4,7 @@ import { replyEmpty, replyError } from "../link/http/reply.ts";
 import { openMessage, whole } from "../message/message.ts";
 import { eraOf } from "../session/era.ts";
 import { type Hosted, type HostedOptions, openHosted } from "./hosted.ts";
+import { ownerOf } from "./owner.ts";
 import { NO_SESSION, NOT_ALLOWED, readMessage } from "./refusal.ts";
 
 /** Sessions of ours, each with a server session of its own. */
@@ -66,7 +67,8 @@ export function createHost(options: HostOptions): Host {
     opening++;
     const { seats, knowledge, open } = options;
     const principal = visit.principal?.id ?? null;
-    openHosted({ seats, knowledge, open, principal, hasOneStream, onClosed })
+    const owner = seats.tellsOwners ? ownerOf(visit) : undefined;
+    openHosted({ seats, knowledge, open, principal, owner, hasOneStream, onClosed })
       .finally(() => opening--)
       .then(
         (session) => {

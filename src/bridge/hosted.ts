@@ -8,6 +8,7 @@ import { findMember, readString } from "../message/members.ts";
 import { openMessage, type Payload, whole } from "../message/message.ts";
 import { passOn } from "../relay/pass-on.ts";
 import type { Call } from "../session/calls.ts";
+import type { Owner } from "../session/owner.ts";
 import type { Turn } from "../session/turn.ts";
 import { CLOSED } from "./answers.ts";
 import { beginStream, type EventStream } from "./event-stream.ts";
@@ -39,6 +40,7 @@ export interface Hosted {
 export interface HostedOptions {
   readonly seats: SeatOptions;
   readonly knowledge: Knowledge | null;
+  readonly owner: Owner | undefined;
   readonly principal: string | null;
   /** Opens the server session behind it. */
   readonly open: (listener: ServerListener, onEnd: () => void) => Promise<ServerEnd>;
@@ -71,6 +73,7 @@ export async function openHosted(options: HostedOptions): Promise<Hosted> {
     },
     options.knowledge,
     0,
+    options.owner,
   );
   const { passage, session } = seat;
 

@@ -1,6 +1,8 @@
 import { performance } from "node:perf_hooks";
+import { OPEN_OBJECT } from "../message/characters.ts";
 import { composeError, composeResult } from "../message/compose.ts";
 import type { Gist } from "../message/gist.ts";
+import { findMember } from "../message/members.ts";
 import { openMessage, type Message, type Payload, whole } from "../message/message.ts";
 import { readBanner } from "../record/banner.ts";
 import { createLearner } from "../relay/learn.ts";
@@ -34,6 +36,8 @@ export interface Greeting {
   readonly meta: string | null;
   /** Whether the server agreed. */
   readonly isWelcome: boolean;
+  /** Whether it may say later that its tools have changed. */
+  readonly mayChange: boolean;
 }
 
 /** What a client of our own needs. */
@@ -70,8 +74,8 @@ export function createOwnClient({ send, exchange, greetMs, listMs, version }: Ow
 
   async function greet(how: Era | "either"): Promise<Greeting> {
     if (how !== "stateless") {
-      const isWelcome = await initialize();
-      if (isWelcome || how === "stateful") return { era: "stateful", meta: null, isWelcome };
+      const welcome = await initialize();
+      if (welcome.isWelcome || how === "stateful") return { era: "stateful", meta: null, ...welcome };
     }
     // A server that knows no handshake any more: every request says who asks.
     const prefix = "io.modelcontextprotocol";
@@ -79,10 +83,10 @@ export function createOwnClient({ send, exchange, greetMs, listMs, version }: Ow
     const params = `{"_meta":${meta}}`;
     const question = { method: "server/discover", params, era: "stateless", cursor: null, timeoutMs: greetMs } as const;
     const answer = await session.ask(question);
-    return { era: "stateless", meta, isWelcome: answer.envelope.kind === "result" };
+    return { era: "stateless", meta, ...readWelcome(answer) };
   }
 
-  async function initialize(): Promise<boolean> {
+  async function initialize(): Promise<Welcome> {
     const params = `{"protocolVersion":"2025-11-25","capabilities":${capabilities},"clientInfo":${info}}`;
     const answer = await session.ask({
       method: "initialize",
@@ -91,17 +95,17 @@ export function createOwnClient({ send, exchange, greetMs, listMs, version }: Ow
       cursor: null,
       timeoutMs: greetMs,
     });
-    if (answer.envelope.kind !== "result") return false;
-    say(Buffer.from('{"jsonrpc":"2.0","method":"notifications/initialized"}'));
-    return true;
+    const welcome = readWelcome(answer);
+    if (welcome.isWelcome) say(Buffer.from('{"jsonrpc":"2.0","method":"notifications/initialized"}'));
+    return welcome;
   }
 
-  async function list({ era, meta }: Greeting): Promise<CatalogueKeeper> {
+  async function list({ era, meta, mayChange }: Greeting): Promise<CatalogueKeeper> {
     for (let round = 0; round < MAX_ROUNDS; round++) {
       const before = changes;
       if (!session.catalogue(era).isComplete) await learner.fetch(era, meta);
-      // Some servers add tools once they know what the client can do, and say so.
-      await new Promise((resolve) => setTimeout(resolve, QUIET_MS));
+      // Some servers add tools once they know what the client can do, and say so. Those that never will need no wait.
+      if (mayChange) await new Promise((resolve) => setTimeout(resolve, QUIET_MS));
       if (changes === before) break;
     }
     return catalogues[era];
@@ -150,6 +154,20 @@ const now = (): number => performance.now();
 const MAX_OPEN_CALLS = 100;
 const QUIET_MS = 100;
 const MAX_ROUNDS = 10;
+
+type Welcome = Pick<Greeting, "isWelcome" | "mayChange">;
+
+/** What a server says to a greeting. Tools, "Capabilities": `listChanged` is whether it tells when its list changes. */
+function readWelcome({ bytes, envelope }: Message): Welcome {
+  if (envelope.kind !== "result") return { isWelcome: false, mayChange: false };
+  const capabilities = findMember(bytes, envelope.result, "capabilities");
+  const tools = capabilities === null ? null : findMember(bytes, capabilities, "tools");
+  // What is no object could say anything.
+  if (tools === null || bytes[tools.start] !== OPEN_OBJECT) return { isWelcome: true, mayChange: true };
+  const listChanged = findMember(bytes, tools, "listChanged");
+  const isSaid = listChanged !== null && bytes.toString("latin1", listChanged.start, listChanged.end) !== "false";
+  return { isWelcome: true, mayChange: isSaid };
+}
 
 function isListChange({ envelope }: Message): boolean {
   return envelope.kind === "notification" && envelope.method.name === "notifications/tools/list_changed";

@@ -31,6 +31,8 @@ export interface SeatOptions {
   readonly toolListMs: number;
   readonly onLearnt: (catalogue: Catalogue) => void;
   readonly now: () => number;
+  /** Whether anybody asks whose a request is. */
+  readonly tellsOwners: boolean;
 }
 
 /** How many answered calls a session over HTTP remembers: a client that lost its stream may ask for them again. */

@@ -12,6 +12,7 @@ import type { Exchange } from "../session/exchange.ts";
 import { type Named, numberOf, rename, restore, wantsLog } from "./aliases.ts";
 import { CLOSED } from "./answers.ts";
 import { exchangeFor } from "./mirror.ts";
+import { ownerOf } from "./owner.ts";
 import { createPassers } from "./passers.ts";
 import { createPostReply, type PostReply } from "./post-reply.ts";
 import { answerHere } from "./refusal.ts";
@@ -197,7 +198,7 @@ export function createShared({ seats, open, maxBehindBytes }: SharedOptions): Sh
       const exchange = exchangeFor(visit.head);
       const go = (): void => {
         if (visit.response.destroyed || isOver) return;
-        const seat = createSeat(seats, sayUp, knowledge, 0);
+        const seat = createSeat(seats, sayUp, knowledge, 0, seats.tellsOwners ? ownerOf(visit) : undefined);
         passOn(seat.passage, whole(body), "up", exchange, (outcome) => carryUp(visit, seat, body, outcome));
       };
       if (current !== null) return current.isFull ? current.whenReady(go) : go();

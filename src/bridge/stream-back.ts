@@ -47,6 +47,27 @@ export function createStreamBack(options: StreamBackOptions): StreamBack {
   const { passage, session } = seat;
   const outlet = createOutlet(response, () => {});
   let isResumable = false;
+  let waiting = 0; // messages that something is waited for with
+  let isEnding = false;
+
+  /** What was waited for is over. The stream ends with the last one. */
+  function arrive(): void {
+    waiting--;
+    outlet.flush();
+    if (waiting === 0 && isEnding) finish(false);
+  }
+
+  function finish(isForGood: boolean): void {
+    for (const call of calls) {
+      if (session.calls.up.find(call.id.key) !== call) continue;
+      if (isResumable && !isForGood) session.calls.up.suspend(call);
+      else {
+        const answer = passage.giveUpOn(call, "up", CLOSED);
+        if (answer !== null) outlet.write(frameMessage(answer));
+      }
+    }
+    outlet.end();
+  }
 
   function carry(frame: EventFrame, { onward, back }: Outcome): void {
     if (onward === "untouched") outlet.forward(frame.bytes, frame.start, frame.end);
@@ -74,12 +95,16 @@ export function createStreamBack(options: StreamBackOptions): StreamBack {
       }
       const { bytes, start, end } = frame.data;
       if (end - start > maxMessageBytes) return loseData(bytes.subarray(start, end), true);
-      let isLate = false;
+      let state: "now" | "waits" | "done" = "now";
       passOn(passage, frame.data, "down", exchange, (outcome) => {
         carry(frame, outcome);
-        if (isLate) outlet.flush();
+        if (state === "waits") arrive();
+        state = "done";
       });
-      isLate = true;
+      if (isStill(state)) {
+        state = "waits";
+        waiting++;
+      }
     },
     excess: createExcess(lose, pickData),
     tail: () => {},
@@ -96,19 +121,18 @@ export function createStreamBack(options: StreamBackOptions): StreamBack {
     },
     end(how) {
       framer.end();
-      for (const call of calls) {
-        if (session.calls.up.find(call.id.key) !== call) continue;
-        if (isResumable && how !== "for good") session.calls.up.suspend(call);
-        else {
-          const answer = passage.giveUpOn(call, "up", CLOSED);
-          if (answer !== null) outlet.write(frameMessage(answer));
-        }
-      }
-      outlet.end();
+      // For good is now: whoever is still waiting for something is told.
+      if (waiting === 0 || how === "for good") finish(how === "for good");
+      else isEnding = true;
     },
     isFull: () => outlet.isFull,
     whenReady: (resume) => outlet.whenReady(resume),
   };
+}
+
+/** Whether a state is still what it was. Only the compiler believes that nobody has changed it. */
+function isStill(state: string): boolean {
+  return state === "now";
 }
 
 /** A message of ours as an event. */

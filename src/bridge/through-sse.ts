@@ -10,6 +10,7 @@ import { passOn } from "../relay/pass-on.ts";
 import { type EventFrame, replaceData } from "../wire/events.ts";
 import { CLOSED, refusedWith } from "./answers.ts";
 import { answerHere, NO_SESSION, NOT_ALLOWED, readMessage } from "./refusal.ts";
+import { ownerOf } from "./owner.ts";
 import { createSeat, type Knowledge, type Seat, type SeatOptions } from "./seats.ts";
 import { BODIES } from "./server-end.ts";
 import { pathOf } from "./sse-end.ts";
@@ -111,7 +112,7 @@ export function createThroughSse(options: ThroughSseOptions): ThroughSse {
         else passenger.stream?.write(frameMessage(payload));
       };
       const passenger: Passenger = {
-        seat: createSeat(seats, say, knowledge, 0),
+        seat: createSeat(seats, say, knowledge, 0, seats.tellsOwners ? ownerOf(visit) : undefined),
         principal: visit.principal?.id ?? null,
         visit,
         stream: null,

@@ -5,7 +5,7 @@ import { endWith, replyError, replyJson } from "../link/http/reply.ts";
 import type { Address } from "../link/upstream/address.ts";
 import { headersBack, kindOf } from "../link/upstream/head.ts";
 import type { Pool, UpstreamCall } from "../link/upstream/pool.ts";
-import { whole } from "../message/message.ts";
+import { type Message, whole } from "../message/message.ts";
 import { passOn } from "../relay/pass-on.ts";
 import type { Call } from "../session/calls.ts";
 import type { Exchange } from "../session/exchange.ts";
@@ -13,7 +13,7 @@ import type { ResponseHead } from "../wire/http-head.ts";
 import { CLOSED } from "./answers.ts";
 import { createBodyCollector, isRedirect, judgeBody } from "./body-back.ts";
 import type { Guest, GuestBook } from "./guest-book.ts";
-import { exchangeFor } from "./mirror.ts";
+import { exchangeFor, mirrorHeaders } from "./mirror.ts";
 import { answerHere, NO_SESSION, NOT_ALLOWED, readMessage } from "./refusal.ts";
 import { BODIES } from "./server-end.ts";
 import { createStreamBack, type StreamBack } from "./stream-back.ts";
@@ -66,7 +66,9 @@ export function createThrough(options: ThroughOptions): Through {
     const { onward, back, turns = [] } = outcome;
     if (onward === "nothing") return answerHere(visit, outcome);
     const calls = turns.flatMap((turn) => turn.opens ?? []);
-    send(visit, guest, onward === "untouched" ? body : onward, calls, BODIES, back);
+    if (onward === "untouched") return send(visit, guest, body, calls, BODIES, back, visit.head.onward);
+    const lines = turns.length === 1 ? mirrorAnew(visit.head.onward, guest, turns[0].message) : visit.head.onward;
+    send(visit, guest, onward, calls, BODIES, back, lines);
   }
 
   /** Sends a request on, and what comes back to the client. */
@@ -77,8 +79,9 @@ export function createThrough(options: ThroughOptions): Through {
     calls: readonly Call[],
     exchange: Exchange,
     also: Buffer | null,
+    lines: string,
   ): void {
-    const { response, head: asked } = visit;
+    const { response } = visit;
     const { seat } = guest;
     let stream: StreamBack | null = null;
     let answered: ResponseHead | null = null;
@@ -86,7 +89,7 @@ export function createThrough(options: ThroughOptions): Through {
     let isGone = false;
 
     const call: UpstreamCall = pool.send(
-      { method: visit.method, path: path(visit), headers: asked.onward + headers, body },
+      { method: visit.method, path: path(visit), headers: lines + headers, body },
       {
         head(head) {
           answered = head;
@@ -152,11 +155,13 @@ export function createThrough(options: ThroughOptions): Through {
         if (also !== null) return replyJson(response, 200, also, []);
         return giveHead(response, status, isEmpty ? back : keepHeaders(back, (name) => !ABOUT_BODY.test(name)));
       }
-      const judged = judgeBody(collected, { seat, exchange, calls, status, isJson: kindOf(head) === "json" });
-      const merged = also === null ? judged.body : merge(judged.body, also);
-      if (response.headersSent || response.destroyed) return;
-      response.writeHead(judged.status, headersFor(judged.origin, back, merged.length));
-      endWith(response, merged);
+      const isJson = kindOf(head) === "json";
+      judgeBody(collected, { seat, exchange, calls, status, isJson }, (judged) => {
+        const merged = also === null ? judged.body : merge(judged.body, also);
+        if (response.headersSent || response.destroyed) return;
+        response.writeHead(judged.status, headersFor(judged.origin, back, merged.length));
+        endWith(response, merged);
+      });
     }
 
     response.on("close", () => {
@@ -181,7 +186,7 @@ export function createThrough(options: ThroughOptions): Through {
       if (guest === null) return replyError(response, 404, NO_SESSION, null);
       visit.request.resume();
       const exchange: Exchange = { breaks: "allow", routed: false, mirrored: null, resumed: head.lastEventId !== null };
-      send(visit, guest, null, [], exchange, null);
+      send(visit, guest, null, [], exchange, null, head.onward);
     },
     close() {
       for (const leave of running) leave();
@@ -216,6 +221,15 @@ function keepHeaders(headers: readonly string[], isKept: (name: string) => boole
 function strip(text: string): string {
   return text.trim().replace(/^\[|\]$/g, "");
 }
+
+/** Header lines that say what the body says, after that was changed. */
+function mirrorAnew(lines: string, { seat }: Guest, message: Message): string {
+  const { tools } = seat.session.catalogue("stateless");
+  const mirrored = mirrorHeaders(message, (name) => tools.find((tool) => tool.name === name)?.raw ?? null);
+  return mirrored === null ? lines : lines.replaceAll(MIRRORED, "") + mirrored;
+}
+
+const MIRRORED = /^(?:mcp-(?:method|name|protocol-version|param-[^:]*)):.*\r\n/gim;
 
 /** The answers of a batch: the server's, and ours for what it did not see. */
 function merge(body: Buffer, also: Buffer): Buffer {

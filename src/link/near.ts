@@ -1,6 +1,7 @@
 import { lookup } from "node:dns";
 import { isIP, type LookupFunction } from "node:net";
-import { isLoopbackHost, nearness, nearnessOf } from "./login/reach.ts";
+import { nearness, nearnessOf } from "./login/reach.ts";
+import { isLoopback } from "./loopback.ts";
 import type { Address } from "./upstream/address.ts";
 import { proxyFor } from "./upstream/tunnel.ts";
 
@@ -19,7 +20,7 @@ export function guardNear(address: Address, env: NodeJS.ProcessEnv): NearGuard {
   const { host } = address;
   const isAddress = isIP(host) !== 0;
   // RFC 6761, 6.3: names that end so are this machine, whoever is asked about them.
-  const isNear = isLoopbackHost(host) || /(?:^|\.)localhost\.?$/i.test(host) || (isAddress && nearness(host) > 0);
+  const isNear = isLoopback(host) || /(?:^|\.)localhost\.?$/i.test(host) || (isAddress && nearness(host) > 0);
   return {
     refusal: isNear ? TOO_NEAR : null,
     lookup(hostname, options, callback) {

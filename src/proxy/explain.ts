@@ -84,6 +84,7 @@ export async function explainMessage(options: ExplainOptions): Promise<Explanati
       maxParkedBytes: DEFAULT_LIMITS.maxParkedBytes,
       toolListMs: 1,
       onLearnt: () => {},
+      tellsOwners: true,
       now,
     },
     () => {},

@@ -52,6 +52,7 @@ export function createHub({ deny, allow, log, audit, auditAll, limits, timeouts 
       maxParkedBytes: limits.maxParkedBytes,
       toolListMs: timeouts.toolList,
       onLearnt: createToolReport(rulebook, reporter),
+      tellsOwners: false,
       now,
     },
   };

@@ -2,6 +2,7 @@ import { CLOSED } from "../bridge/answers.ts";
 import { createGuestBook, type Guest } from "../bridge/guest-book.ts";
 import { createHost } from "../bridge/host.ts";
 import { createOauthPass } from "../bridge/oauth.ts";
+import { ownerOf } from "../bridge/owner.ts";
 import { createSeat, REMEMBERED } from "../bridge/seats.ts";
 import { BODIES } from "../bridge/server-end.ts";
 import { createThrough } from "../bridge/through.ts";
@@ -77,7 +78,8 @@ export function createRemoteService({
   }
 
   const guests = createGuestBook({
-    seat: (_, sayFor) => createSeat(hub.seats, sayFor, knowledge, REMEMBERED),
+    seat: (visit, sayFor) =>
+      createSeat(hub.seats, sayFor, knowledge, REMEMBERED, hub.seats.tellsOwners ? ownerOf(visit) : undefined),
     say,
     isGuarded,
     maxSessions,

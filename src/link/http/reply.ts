@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
+import { leaveTogether } from "../leave-together.ts";
 
 /** What went wrong, in the words of JSON-RPC. */
 interface HttpError {
@@ -42,9 +43,12 @@ function finish(response: ServerResponse, body: Buffer | null): void {
 
 /** Ends a response with its body. As text, a small one leaves with its head in one write; as bytes, it would be two pieces. */
 export function endWith(response: ServerResponse, body: Buffer): void {
-  if (body.length <= MAX_TEXT_BYTES) return void response.end(body.toString("latin1"), "latin1");
-  urge(response, body.length);
-  response.end(body);
+  if (body.length > MAX_TEXT_BYTES) {
+    urge(response, body.length);
+    return void response.end(body);
+  }
+  if (response.socket !== null) leaveTogether(response.socket);
+  response.end(body.toString("latin1"), "latin1");
 }
 
 const MAX_TEXT_BYTES = 16_384;

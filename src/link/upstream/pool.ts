@@ -2,6 +2,7 @@ import type { Socket } from "node:net";
 import { ConnectionError, ProxyError } from "../../errors.ts";
 import type { ResponseHead } from "../../wire/http-head.ts";
 import { createResponseReader, type ResponseReader } from "../../wire/http-response.ts";
+import { leaveTogether } from "../leave-together.ts";
 import type { Address } from "./address.ts";
 import { headerOf } from "./head.ts";
 import { type ConnectOptions, openConnection } from "./connect.ts";
@@ -227,12 +228,11 @@ function idleLimit(head: ResponseHead): number {
 function write(socket: Socket, { authority }: Address, { method, path, headers, body }: UpstreamRequest): void {
   const length = body === null ? "" : `Content-Length: ${body.length}\r\n`;
   const head = `${method} ${path} HTTP/1.1\r\nHost: ${authority}\r\n${headers}${length}\r\n`;
+  leaveTogether(socket);
   if (body === null || body.length === 0) socket.write(head, "latin1");
   else if (body.length > 65_536) {
-    socket.cork();
     socket.write(head, "latin1");
     socket.write(body);
-    socket.uncork();
   } else {
     const bytes = Buffer.allocUnsafe(head.length + body.length);
     bytes.write(head, 0, "latin1");
