@@ -31,12 +31,20 @@ async function buildCommand() {
         late.set(file, name);
         return { path: `./${name}`, external: true };
       });
+      // So does a package, once for all who use it.
+      builder.onResolve({ filter: /^[@a-z]/ }, async ({ kind, path, resolveDir }) => {
+        if (kind !== "dynamic-import" || path.startsWith("node:")) return undefined;
+        const found = await builder.resolve(path, { kind: "import-statement", resolveDir });
+        const name = `${path.replace(/^@/, "").replaceAll("/", "-")}.cjs`;
+        late.set(found.path, name);
+        return { path: `./${name}`, external: true };
+      });
     },
   };
   const options = {
     bundle: true,
     platform: "node",
-    target: "node20.11",
+    target: "node20.19",
     format: "cjs",
     define: { FAIRLEAD_VERSION: JSON.stringify(version) },
     legalComments: "none",

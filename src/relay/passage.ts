@@ -9,6 +9,7 @@ import { type Direction, type Message, openMessage, opposite, type Payload } fro
 import { WITHDRAWN } from "../policy/judge.ts";
 import { UNKNOWN_LIST } from "../policy/tools.ts";
 import type { Decision } from "../policy/verdict.ts";
+import { UNAUDITED_RULE } from "../record/event.ts";
 import type { Witness } from "../record/witness.ts";
 import type { Call } from "../session/calls.ts";
 import type { Exchange } from "../session/exchange.ts";
@@ -68,7 +69,9 @@ export function createPassage({ session, rulebook, learner, witness, maxParkedBy
   }
 
   function fail({ bytes, start, end }: Payload, direction: Direction, error: unknown, judged: Outcome): Outcome {
-    witness.trouble("internal", error instanceof Error ? (error.stack ?? error.message) : String(error));
+    // By its name: the parts of the command that are loaded late have classes of their own.
+    if (error instanceof Error && error.name === "Unaudited") witness.trouble(UNAUDITED_RULE, error.message);
+    else witness.trouble("internal", error instanceof Error ? (error.stack ?? error.message) : String(error));
     if (judged.turns !== undefined) return takeBack(judged, judged.turns, direction);
     const reader = createGistReader();
     reader.push(bytes.subarray(start, end));

@@ -42,6 +42,8 @@ export interface StageOptions {
   readonly maxParkedBytes?: number;
   readonly chain?: Chain | null;
   readonly owner?: Owner;
+  /** Takes events, beside the test. */
+  readonly audit?: (event: AuditEvent) => void;
 }
 
 /** A relay between two sides that tests speak for. Its clock is theirs. */
@@ -73,7 +75,10 @@ export function stage(policy: Policy, options: StageOptions = {}) {
         reporter.report(rule, text, details);
       },
     },
-    audit: (event) => events.push(event),
+    audit(event) {
+      options.audit?.(event);
+      events.push(event);
+    },
     auditAll: true,
     time: () => 0,
     now,

@@ -16,6 +16,8 @@ test("the schema that is shipped is the one that the tables make (if not: npm ru
 });
 
 test("editors are told by a comment where it is", () => {
+  const page = readFileSync(join(root, "docs/policy.md"), "utf8");
+  expect(page).toContain("\n# yaml-language-server: $schema=./fairlead.schema.json\n");
   const text = "# yaml-language-server: $schema=./schema/fairlead.schema.json\ntools: { deny: [a] }\n";
   const [, path] = /^# yaml-language-server: \$schema=(\S+)$/m.exec(text)!;
   expect(existsSync(join(root, path))).toBe(true);
@@ -73,7 +75,7 @@ describe("and what it takes, the schema takes", () => {
   test.each([
     ["listen: 8808"],
     ["state: memory"],
-    ["limits: { max_message: 1.5MB, max_buffer: 100 }"],
+    ["limits: { max_message: 1.5MB, max_parked: 100 }"],
     ["interceptor: { method_interceptors: { tools/call: { module: ./a.js, class: Mine, config: { a: 1 } } } }"],
     [withRule("[{ any: [{ not: { all: [{ cel: x }] } }] }]", "[allow]")],
     [
