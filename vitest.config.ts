@@ -9,6 +9,7 @@ const PATIENT = [
   "http-door",
   "http-faults",
   "http-trust",
+  "names",
   "package",
   "pairs-clients",
   "pairs-filter",

@@ -22,6 +22,8 @@ export interface Decision {
   readonly rule: string | null;
   /** What is worth noting, though it changed nothing. */
   readonly note?: string;
+  /** What it is about, where the message as a whole does not say: a tool in a list, a prompt, a resource. */
+  readonly about?: string;
 }
 
 /** Nothing speaks against it. */

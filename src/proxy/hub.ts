@@ -9,6 +9,7 @@ import { createReporter, type Reporter } from "../record/report.ts";
 import { createWitness, type Witness } from "../record/witness.ts";
 import type { Catalogue } from "../session/catalogue.ts";
 import type { Limits, Timeouts } from "./limits.ts";
+import { createNameFilters, type NamePolicy, readNames } from "./names.ts";
 
 /** What all conversations of one proxy have in common: what decides, and who sees it. */
 export interface Hub {
@@ -22,6 +23,8 @@ export interface Hub {
 export interface HubOptions {
   readonly deny: readonly Pattern[];
   readonly allow: readonly Pattern[];
+  /** What else is decided by name; nothing, unless said otherwise. */
+  readonly names?: NamePolicy;
   readonly log: Log;
   readonly audit: ((event: AuditEvent) => void) | null;
   readonly auditAll: boolean;
@@ -32,13 +35,21 @@ export interface HubOptions {
 const now = (): number => performance.now();
 
 /** Makes what decides and what sees. */
-export function createHub({ deny, allow, log, audit, auditAll, limits, timeouts }: HubOptions): Hub {
+export function createHub(options: HubOptions): Hub {
+  const { deny, allow, names = readNames(undefined), log, audit, auditAll, limits, timeouts } = options;
   const reporter = createReporter(log, now);
   const witness = createWitness({ reporter, audit, auditAll, time: Date.now, now });
   const isFiltering = deny.length > 0 || allow.length > 0;
   const onHang = (pattern: string): void =>
     log.error(`pattern stopped: it did not end on a name of the server's`, { pattern });
-  const policy: Policy = { tools: isFiltering ? createToolFilter({ deny, allow, onHang }) : null };
+  const onSlow = (pattern: string): void =>
+    reporter.report("names:slow-pattern", "pattern did not end in time: what it was run on is hidden", {
+      fields: { pattern },
+    });
+  const policy: Policy = {
+    tools: isFiltering ? createToolFilter({ deny, allow, onHang }) : null,
+    names: createNameFilters(names, onSlow),
+  };
   return {
     policy,
     witness,

@@ -46,12 +46,12 @@ export function createWitness({ reporter, audit, auditAll, time, now }: WitnessO
 
   return {
     counts: () => ({ passed, ...Object.fromEntries(others) }),
-    saw(turn, { verdict, rule, note = null }, outcome) {
+    saw(turn, { verdict, rule, note = null, about = null }, outcome) {
       const { envelope, direction, start, end } = turn.message;
       if (verdict.do === "pass") passed++;
       else count(`${verdict.do} ${rule}`);
       if (rule !== null && (verdict.do === "deny" || verdict.do === "drop")) {
-        const { text, ...details } = describeRefusal(turn, verdict.do, rule);
+        const { text, ...details } = describeRefusal(turn, verdict.do, rule, about);
         reporter.report(rule, text, details);
       }
       if (audit === null) return;
@@ -64,7 +64,7 @@ export function createWitness({ reporter, audit, auditAll, time, now }: WitnessO
         direction,
         kind: envelope.kind,
         method: call?.method.name ?? ("method" in envelope ? envelope.method.name : null),
-        tool: call?.subject ?? null,
+        tool: call?.subject ?? about,
         cut: lengthOfCut(turn),
         id: "id" in envelope && envelope.id !== null ? spell(envelope.id) : null,
         bytes: end - start,
