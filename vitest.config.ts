@@ -9,6 +9,7 @@ const PATIENT = [
   "http-door",
   "http-faults",
   "http-trust",
+  "manners",
   "names",
   "package",
   "pairs-clients",

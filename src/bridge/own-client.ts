@@ -2,8 +2,8 @@ import { performance } from "node:perf_hooks";
 import { composeError, composeResult } from "../message/compose.ts";
 import { openMessage, type Message, type Payload, whole } from "../message/message.ts";
 import { readBanner } from "../record/banner.ts";
-import { createLearner } from "../relay/learn.ts";
-import { type CatalogueKeeper, createCatalogue } from "../session/catalogue.ts";
+import { askForNothing, createLearner } from "../relay/learn.ts";
+import { type CatalogueKeeper, createCatalogues, type Refusal } from "../session/catalogue.ts";
 import type { Era } from "../session/era.ts";
 import type { Exchange } from "../session/exchange.ts";
 import { createSession, type Session } from "../session/session.ts";
@@ -16,6 +16,8 @@ export interface OwnClient {
   greet(how: Era | "either"): Promise<Greeting>;
   /** Fetches its list until that is quiet. */
   listTools(greeting: Greeting): Promise<CatalogueKeeper>;
+  /** Asks for a tool that it does not have. */
+  askForNothing(greeting: Greeting): Promise<Refusal | null>;
   /** Whether we still wait for the answer to a request of ours. */
   isWaiting(about: Message): boolean;
   /** What has come so far: messages, and the first words that were none. */
@@ -47,7 +49,7 @@ export function createOwnClient({ send, exchange, greetMs, listMs, version }: Ow
   let changes = 0;
   const heard = { messages: 0, banner: null as string | null };
   let fail: ((error: Error) => void) | undefined;
-  const catalogues = { stateful: createCatalogue(now), stateless: createCatalogue(now) };
+  const catalogues = createCatalogues(now);
   const session: Session = createSession({
     catalogues,
     maxOpenCalls: MAX_OPEN_CALLS,
@@ -130,6 +132,7 @@ export function createOwnClient({ send, exchange, greetMs, listMs, version }: Ow
     heard,
     greet: (how) => unlessItFails(greet(how)),
     listTools: (greeting) => unlessItFails(list(greeting)),
+    askForNothing: ({ era, meta }) => unlessItFails(askForNothing(session, era, meta, listMs)),
     isWaiting: ({ envelope }) => envelope.kind === "request" && session.calls.up.find(envelope.id.key) !== undefined,
   };
 }

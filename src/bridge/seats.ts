@@ -28,6 +28,10 @@ export interface SeatOptions {
   readonly maxOpenCalls: number;
   readonly maxParkedBytes: number;
   readonly toolListMs: number;
+  /** Whether a list that is whole holds for good. */
+  readonly keepsTools?: boolean;
+  /** What all of them know of the server's tools, where they learn it from each other. */
+  readonly catalogues?: Readonly<Record<Era, CatalogueKeeper>>;
   readonly onLearnt: (catalogue: Catalogue) => void;
   readonly now: () => number;
 }
@@ -37,7 +41,8 @@ export const REMEMBERED = 100;
 
 /** Makes a conversation that remembers so many answered calls. Its tools are those it learns itself, unless they are known already. */
 export function createSeat(options: SeatOptions, say: Say, known: Knowledge | null, remembered: number): Seat {
-  const { policy, witness, maxParkedBytes } = options;
+  const { policy, witness, maxParkedBytes, keepsTools = false } = options;
+  const catalogues = known?.catalogues ?? options.catalogues;
   const session = createSession({
     maxOpenCalls: options.maxOpenCalls,
     remembered,
@@ -45,8 +50,17 @@ export function createSeat(options: SeatOptions, say: Say, known: Knowledge | nu
     onLearnt: options.onLearnt,
     say,
     now: options.now,
-    ...(known === null ? {} : { catalogues: known.catalogues }),
+    keepsTools,
+    ...(catalogues === undefined ? {} : { catalogues }),
   });
-  const learner = known === null ? createLearner({ session, timeoutMs: options.toolListMs }) : known.learner;
+  const learner =
+    known === null
+      ? createLearner({ session, timeoutMs: options.toolListMs, mirrors: mirrorsServer(policy) })
+      : known.learner;
   return { session, passage: createPassage({ session, policy, learner, witness, maxParkedBytes }) };
+}
+
+/** Whether calls of hidden and unknown tools are answered as the server itself would. */
+export function mirrorsServer({ tools }: Policy): boolean {
+  return tools?.notFound === "upstream";
 }

@@ -96,6 +96,7 @@ const TONE: Record<AuditEvent["verdict"], string> = {
   pass: "green",
   reply: "green",
   hide: "yellow",
+  edit: "yellow",
   park: "yellow",
   deny: "red",
   drop: "red",
@@ -108,6 +109,8 @@ function explain({ direction, verdict, rule, bytes, sent }: AuditEvent): string 
       return `✓ passes ${way}: ${bytes} bytes, as they came`;
     case "hide":
       return `✂ hidden tools cut out: ${bytes} bytes came, ${sent} go ${way}`;
+    case "edit":
+      return `✂ hidden names taken out: ${bytes} bytes came, ${sent} go ${way}`;
     case "reply":
       return "✓ answered from what is known";
     case "park":

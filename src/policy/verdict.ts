@@ -1,4 +1,5 @@
 import type { WireError } from "../message/compose.ts";
+import type { Edit } from "../message/edit.ts";
 import type { Span } from "../message/envelope.ts";
 
 /** What should happen to a message. Plain data. */
@@ -6,13 +7,20 @@ export type Verdict =
   /** It goes on as it came. */
   | { readonly do: "pass" }
   /** It goes no further, and whoever waits is told: the sender of a request, or for an answer the one it was meant for. */
-  | { readonly do: "deny"; readonly error: WireError }
+  | {
+      readonly do: "deny";
+      readonly error: WireError;
+      /** What a request is answered with instead, where its refusal is no error: the JSON text of a result. */
+      readonly result?: Buffer;
+    }
   /** It goes no further, and nobody waits. */
   | { readonly do: "drop" }
   /** It is answered here. `result` is JSON text. */
   | { readonly do: "reply"; readonly result: Buffer }
   /** It goes on without these elements of the list it brings. */
   | { readonly do: "hide"; readonly elements: readonly Span[]; readonly hidden: ReadonlySet<number> }
+  /** It goes on with these places changed, and no others. */
+  | { readonly do: "edit"; readonly edits: readonly Edit[] }
   /** It waits until the tools are known, and is judged again. */
   | { readonly do: "park" };
 

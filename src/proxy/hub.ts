@@ -9,7 +9,7 @@ import { createReporter, type Reporter } from "../record/report.ts";
 import { createWitness, type Witness } from "../record/witness.ts";
 import type { Catalogue } from "../session/catalogue.ts";
 import type { Limits, Timeouts } from "./limits.ts";
-import { createNameFilters, type NamePolicy, readNames } from "./names.ts";
+import { createNameFilters, type NamePolicy, readNames, type ToolManners } from "./names.ts";
 
 /** What all conversations of one proxy have in common: what decides, and who sees it. */
 export interface Hub {
@@ -17,6 +17,8 @@ export interface Hub {
   readonly witness: Witness;
   readonly reporter: Reporter;
   readonly seats: SeatOptions;
+  /** How lists are kept. */
+  readonly tools: Pick<ToolManners, "cache" | "refresh">;
 }
 
 /** What a hub is made of. */
@@ -36,7 +38,10 @@ const now = (): number => performance.now();
 
 /** Makes what decides and what sees. */
 export function createHub(options: HubOptions): Hub {
-  const { deny, allow, names = readNames(undefined), log, audit, auditAll, limits, timeouts } = options;
+  const { names = readNames(undefined), log, audit, auditAll, limits, timeouts } = options;
+  const { cache, refresh, notFound, hide } = names.tools;
+  const deny = [...options.deny, ...names.tools.deny];
+  const allow = [...options.allow, ...names.tools.allow];
   const reporter = createReporter(log, now);
   const witness = createWitness({ reporter, audit, auditAll, time: Date.now, now });
   const isFiltering = deny.length > 0 || allow.length > 0;
@@ -47,19 +52,23 @@ export function createHub(options: HubOptions): Hub {
       fields: { pattern },
     });
   const policy: Policy = {
-    tools: isFiltering ? createToolFilter({ deny, allow, onHang }) : null,
+    tools: isFiltering
+      ? createToolFilter({ deny, allow, onHang, notFound: notFound ?? "contract", isStrict: hide === "strict" })
+      : null,
     names: createNameFilters(names, onSlow),
   };
   return {
     policy,
     witness,
     reporter,
+    tools: { cache, refresh },
     seats: {
       policy,
       witness,
       maxOpenCalls: limits.maxOpenCalls,
       maxParkedBytes: limits.maxParkedBytes,
       toolListMs: timeouts.toolList,
+      keepsTools: refresh === "never",
       onLearnt: createToolReport(policy, reporter),
       now,
     },

@@ -1,4 +1,5 @@
-import type { NameSettings } from "../policy/file/settings.ts";
+import { ProxyError } from "../errors.ts";
+import type { NameSettings, ToolSettings } from "../policy/file/settings.ts";
 import type { NameFilters } from "../policy/names/judge-names.ts";
 import { createNameFilter, readName } from "../policy/names/name-filter.ts";
 import { readUri } from "../policy/names/uri-readings.ts";
@@ -11,8 +12,13 @@ export interface NameLists {
   readonly allow?: readonly (Pattern | string)[];
 }
 
+/** How the tool filter behaves. Null is for what it does unless said otherwise. */
+export type ToolManners = Pick<ToolSettings, "cache" | "refresh" | "notFound" | "hide">;
+
 /** What a proxy decides by name, beside the patterns for tools. What a policy file says of it fits in here. */
 export interface NameOptions {
+  /** How the tool filter behaves, and more patterns for it. */
+  readonly tools?: NameLists & Partial<ToolManners>;
   /** By name. */
   readonly prompts?: NameLists;
   /** By link, or template for links. */
@@ -21,20 +27,44 @@ export interface NameOptions {
 
 /** The same, checked and complete. */
 export interface NamePolicy {
+  readonly tools: NameSettings & ToolManners;
   readonly prompts: NameSettings;
   readonly resources: NameSettings;
 }
 
 /** Checks what is decided by name. */
 export function readNames(options: NameOptions | undefined): NamePolicy {
-  if (options !== undefined) checkMembers(options, "names", ["prompts", "resources"]);
-  return { prompts: readLists(options, "prompts"), resources: readLists(options, "resources") };
+  if (options !== undefined) checkMembers(options, "names", ["tools", "prompts", "resources"]);
+  return {
+    tools: { ...readLists(options, "tools"), ...readManners(options?.tools ?? {}) },
+    prompts: readLists(options, "prompts"),
+    resources: readLists(options, "resources"),
+  };
 }
 
-function readLists(options: NameOptions | undefined, kind: "prompts" | "resources"): NameSettings {
+const CHOICES: { readonly [Key in keyof ToolManners]: readonly NonNullable<ToolManners[Key]>[] } = {
+  cache: ["startup", "session"],
+  refresh: ["never", "on_change"],
+  notFound: ["contract", "spec", "upstream"],
+  hide: ["plain", "strict"],
+};
+
+function readManners(options: Partial<ToolManners>): ToolManners {
+  const { cache = null, refresh = null, notFound = null, hide = null } = options;
+  const manners: ToolManners = { cache, refresh, notFound, hide };
+  for (const [name, choices] of Object.entries(CHOICES)) {
+    const value = manners[name as keyof ToolManners];
+    if (value === null || (choices as readonly string[]).includes(value)) continue;
+    const remedy = `Write one of ${choices.join(", ")}, or leave it out`;
+    throw new ProxyError("BAD_USAGE", `names.tools.${name} cannot be what it is`, remedy);
+  }
+  return manners;
+}
+
+function readLists(options: NameOptions | undefined, kind: keyof NameOptions): NameSettings {
   const lists = options?.[kind] ?? {};
   const where = `names.${kind}`;
-  checkMembers(lists, where, ["deny", "allow"]);
+  checkMembers(lists, where, kind === "tools" ? ["deny", "allow", ...Object.keys(CHOICES)] : ["deny", "allow"]);
   return { deny: readPatterns(lists, "deny", `${where}.`), allow: readPatterns(lists, "allow", `${where}.`) };
 }
 

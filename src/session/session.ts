@@ -14,7 +14,7 @@ import { type Direction, type Message, opposite } from "../message/message.ts";
 import { describeMethod } from "../message/methods.ts";
 import { createNameReader } from "../message/names.ts";
 import { type Call, type CallTable, createCallTable } from "./calls.ts";
-import { type Catalogue, type CatalogueKeeper, createCatalogue } from "./catalogue.ts";
+import { type Catalogue, type CatalogueKeeper, createCatalogues } from "./catalogue.ts";
 import { type Era, findClaim } from "./era.ts";
 import type { Exchange } from "./exchange.ts";
 import { disagrees } from "./mirrored.ts";
@@ -31,6 +31,7 @@ export interface SessionView {
 
 /** One conversation between one client and one server. */
 export interface Session extends SessionView {
+  catalogue(era: Era): CatalogueKeeper;
   readonly calls: Readonly<Record<Direction, CallTable>>;
   now(): number;
   /** Puts a message in its place in the conversation. Changes nothing but what is learnt from it. */
@@ -61,6 +62,8 @@ export interface SessionOptions {
   readonly remembered?: number;
   /** What is known of the server's tools, where that is shared between sessions. */
   readonly catalogues?: Readonly<Record<Era, CatalogueKeeper>>;
+  /** Whether a list that is whole holds for good, whatever the server says of changes. */
+  readonly keepsTools?: boolean;
   /** Whether tool lists are looked into as they pass. */
   readonly learnTools: boolean;
   /** Told when the whole tool list has been learnt, or learnt anew. */
@@ -76,7 +79,7 @@ export function createSession(options: SessionOptions): Session {
   const { maxOpenCalls, remembered, learnTools, onLearnt = () => {}, say, now } = options;
   const id = options.id ?? randomBytes(8).toString("hex");
   const calls = { up: createCallTable(maxOpenCalls, now, remembered), down: createCallTable(maxOpenCalls, now) };
-  const catalogues = options.catalogues ?? { stateful: createCatalogue(now), stateless: createCatalogue(now) };
+  const catalogues = options.catalogues ?? createCatalogues(now, options.keepsTools);
   let revision: string | null = null;
   let asked = 0;
 

@@ -135,6 +135,9 @@ describe("a call whose list cannot be had is not forwarded, and is told nothing 
 
 describe("when judging itself goes wrong", () => {
   const broken: ToolFilter = {
+    notFound: "contract",
+    isStrict: false,
+    seen: { hidden: new Set(), shown: new Set() },
     hiddenBy() {
       throw new Error("a secret about the policy");
     },

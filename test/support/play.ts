@@ -34,7 +34,7 @@ export const OPEN: Policy = { tools: null };
 /** A relay between two sides that tests speak for. Its clock is theirs. */
 export function stage(
   policy: Policy,
-  options: { maxOpenCalls?: number; maxMessageBytes?: number; toolListMs?: number } = {},
+  options: { maxOpenCalls?: number; maxMessageBytes?: number; toolListMs?: number; keepsTools?: boolean } = {},
 ) {
   const fromClient = new PassThrough();
   const fromServer = new PassThrough();
@@ -49,6 +49,7 @@ export function stage(
   const session = createSession({
     maxOpenCalls: options.maxOpenCalls ?? 1000,
     learnTools: policy.tools !== null,
+    keepsTools: options.keepsTools ?? false,
     say: (direction, payload) => (direction === "up" ? toServer : toClient).writeLine(payload),
     now,
   });
@@ -67,7 +68,8 @@ export function stage(
     time: () => 0,
     now,
   });
-  const learner = createLearner({ session, timeoutMs: options.toolListMs ?? 1000 });
+  const mirrors = policy.tools?.notFound === "upstream";
+  const learner = createLearner({ session, timeoutMs: options.toolListMs ?? 1000, mirrors });
   const passage = createPassage({ session, policy, learner, witness, maxParkedBytes: 1024 * 1024 });
   const shared = { passage, exchange: LINES, witness, maxMessageBytes: options.maxMessageBytes ?? 10 * 1024 * 1024 };
   const up = pump({ direction: "up", source: fromClient, onward: toServer, back: toClient }, shared);

@@ -28,6 +28,8 @@ export interface ShelfClient {
   ask(method: string, params?: object): Promise<Spoken>;
   /** The same as since 2026-07-28. */
   askModern(method: string, params?: object): Promise<Spoken>;
+  /** Opens another session, where clients come by HTTP. */
+  again(): Promise<ShelfClient["ask"]>;
   /** What came unasked. */
   readonly unasked: readonly Spoken[];
 }
@@ -99,12 +101,21 @@ async function talkLines(options: ProxyOptions, lead: Lead): Promise<void> {
     client.ask({ id: ++id, method, params } as Spoken);
   try {
     await client.begin();
-    await lead({ ask, askModern: (method, params) => ask(method, modern(params)), unasked: client.heard });
+    await lead({
+      ask,
+      askModern: (method, params) => ask(method, modern(params)),
+      again: refuse,
+      unasked: client.heard,
+    });
   } finally {
     client.input.end();
     client.proxy.stop();
     await client.proxy.ended;
   }
+}
+
+function refuse(): Promise<never> {
+  return Promise.reject(new Error("there is but one client on stdin"));
 }
 
 async function talkHttp(options: ProxyOptions, lead: Lead): Promise<void> {
@@ -122,6 +133,10 @@ async function talkHttp(options: ProxyOptions, lead: Lead): Promise<void> {
     };
     await lead({
       ask: (method, params = {}) => post(method, params, session),
+      async again() {
+        const other = await gateway.open();
+        return (method, params = {}) => post(method, params, other);
+      },
       askModern(method, params = {}) {
         const { name, uri } = params as { name?: string; uri?: string };
         const subject = name ?? uri;
