@@ -10,6 +10,8 @@ const PATIENT = [
   "http-door",
   "http-faults",
   "http-trust",
+  "manners",
+  "names",
   "package",
   "pairs-clients",
   "pairs-filter",

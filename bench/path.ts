@@ -26,7 +26,7 @@ export function createPath(isFiltering: boolean) {
   const learner = createLearner({ session, timeoutMs: 1000 });
   const passage = createPassage({
     session,
-    rulebook: { current: { policy: { tools: filter }, chain: null } },
+    rulebook: { current: { policy: { tools: filter }, chain: null, observe: false } },
     learner,
     witness,
     maxParkedBytes: 1_000_000,

@@ -21,6 +21,8 @@ export function act(verdict: Exclude<Verdict, { do: "park" }>, turn: Turn): Outc
       const { bytes, start, end } = verdict.message;
       return { onward: bytes.subarray(start, end), back: null };
     }
+    case "edit":
+      return { onward: splice(turn.message, verdict.edits), back: null };
     case "hide": {
       const edits = cutElements(verdict.elements, (index) => verdict.hidden.has(index));
       return { onward: splice(turn.message, edits), back: null };
@@ -29,11 +31,15 @@ export function act(verdict: Exclude<Verdict, { do: "park" }>, turn: Turn): Outc
 }
 
 /** Whoever waits gets one answer: the sender of a request, or for an answer the one it was meant for. */
-function refuse({ error }: Extract<Verdict, { do: "deny" }>, turn: Turn): Outcome {
+function refuse({ error, result }: Extract<Verdict, { do: "deny" }>, turn: Turn): Outcome {
   if (turn.answers !== undefined) return { onward: composeError(turn.answers.id, error), back: null };
   const { envelope } = turn.message;
   switch (envelope.kind) {
     case "request":
+      if (result !== undefined && !turn.isIdTaken) {
+        return { onward: "nothing", back: composeResult(envelope.id, result) };
+      }
+      return { onward: "nothing", back: composeError(turn.isIdTaken ? null : envelope.id, error) };
     case "opaque":
       return { onward: "nothing", back: composeError(turn.isIdTaken ? null : envelope.id, error) };
     case "batch":

@@ -2,7 +2,7 @@ import { ConnectionError, ProxyError } from "../errors.ts";
 import { type Address, withPath } from "../link/upstream/address.ts";
 import { headerOf } from "../link/upstream/head.ts";
 import type { Pool } from "../link/upstream/pool.ts";
-import { type CatalogueKeeper, createCatalogue } from "../session/catalogue.ts";
+import { type CatalogueKeeper, createCatalogues, type Refusal } from "../session/catalogue.ts";
 import type { Era } from "../session/era.ts";
 import type { ResponseHead } from "../wire/http-head.ts";
 import { createOwnClient, type Greeting, type OwnClient } from "./own-client.ts";
@@ -61,6 +61,19 @@ export async function fetchTools(options: FindOptions, found: FoundServer, era: 
   }
 }
 
+/** Asks for a tool that it does not have, in a session of our own. Null where there is no answer to repeat. */
+export async function fetchRefusal(options: FindOptions, found: FoundServer, era: Era): Promise<Refusal | null> {
+  const contact = await openContact(options, found.kind, found.address);
+  try {
+    const greeting = await contact.client.greet(era);
+    return greeting.isWelcome ? await contact.client.askForNothing(greeting) : null;
+  } catch {
+    return null;
+  } finally {
+    void contact.end.close();
+  }
+}
+
 /** A server spoken to at one address, or what was heard instead of one. */
 async function tryPath(options: FindOptions, address: Address, redirects = 0): Promise<FoundServer | string> {
   let contact = await openContact(options, "streamable", address);
@@ -77,7 +90,7 @@ async function tryPath(options: FindOptions, address: Address, redirects = 0): P
     kind: "streamable" as "streamable" | "sse",
     address,
     needsLogin: false,
-    catalogues: emptyCatalogues(),
+    catalogues: createCatalogues(),
   };
   if (status === 401 || status === 403) {
     void contact.end.close();
@@ -97,7 +110,6 @@ async function tryPath(options: FindOptions, address: Address, redirects = 0): P
   }
   try {
     found.catalogues[greeting.era] = await listWithin(contact.client, greeting, options.listMs);
-    found.catalogues[greeting.era].keep();
   } catch (error) {
     // Some let everybody in, and ask who it is only when there is something to see.
     const last = contact.heard().head?.status;
@@ -198,10 +210,6 @@ function redirected(head: ResponseHead, address: Address): Address | null {
   } catch {
     return null;
   }
-}
-
-function emptyCatalogues(): Record<Era, CatalogueKeeper> {
-  return { stateful: createCatalogue(), stateless: createCatalogue() };
 }
 
 async function within<T>(until: number, limitMs: number, address: Address, work: Promise<T>): Promise<T> {

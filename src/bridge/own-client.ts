@@ -5,8 +5,8 @@ import type { Gist } from "../message/gist.ts";
 import { findMember } from "../message/members.ts";
 import { openMessage, type Message, type Payload, whole } from "../message/message.ts";
 import { readBanner } from "../record/banner.ts";
-import { createLearner } from "../relay/learn.ts";
-import { type CatalogueKeeper, createCatalogue } from "../session/catalogue.ts";
+import { askForNothing, createLearner } from "../relay/learn.ts";
+import { type CatalogueKeeper, createCatalogues, type Refusal } from "../session/catalogue.ts";
 import type { Era } from "../session/era.ts";
 import type { Exchange } from "../session/exchange.ts";
 import { createSession, type Question, type Session } from "../session/session.ts";
@@ -23,6 +23,8 @@ export interface OwnClient {
   listTools(greeting: Greeting): Promise<CatalogueKeeper>;
   /** Asks the server anything. */
   ask(question: Question): Promise<Message>;
+  /** Asks for a tool that it does not have. */
+  askForNothing(greeting: Greeting): Promise<Refusal | null>;
   /** Whether we still wait for the answer to a request of ours. */
   isWaiting(about: Message): boolean;
   /** What has come so far: messages, and the first words that were none. */
@@ -56,7 +58,7 @@ export function createOwnClient({ send, exchange, greetMs, listMs, version }: Ow
   let changes = 0;
   const heard = { messages: 0, banner: null as string | null };
   let fail: ((error: Error) => void) | undefined;
-  const catalogues = { stateful: createCatalogue(now), stateless: createCatalogue(now) };
+  const catalogues = createCatalogues(now);
   const session: Session = createSession({
     catalogues,
     maxOpenCalls: MAX_OPEN_CALLS,
@@ -146,6 +148,7 @@ export function createOwnClient({ send, exchange, greetMs, listMs, version }: Ow
     greet: (how) => unlessItFails(greet(how)),
     listTools: (greeting) => unlessItFails(list(greeting)),
     ask: (question) => session.ask(question),
+    askForNothing: ({ era, meta }) => unlessItFails(askForNothing(session, era, meta, listMs)),
     isWaiting: ({ envelope }) => envelope.kind === "request" && session.calls.up.find(envelope.id.key) !== undefined,
   };
 }

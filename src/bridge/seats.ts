@@ -1,3 +1,4 @@
+import type { Policy } from "../policy/judge.ts";
 import type { Witness } from "../record/witness.ts";
 import { createLearner, type Learner } from "../relay/learn.ts";
 import type { Rulebook } from "../relay/decide.ts";
@@ -29,6 +30,10 @@ export interface SeatOptions {
   readonly maxOpenCalls: number;
   readonly maxParkedBytes: number;
   readonly toolListMs: number;
+  /** Whether a list that is whole holds for good. */
+  readonly keepsTools?: boolean;
+  /** What all of them know of the server's tools, where they learn it from each other. */
+  readonly catalogues?: Readonly<Record<Era, CatalogueKeeper>>;
   readonly onLearnt: (catalogue: Catalogue) => void;
   readonly now: () => number;
   /** Whether anybody asks whose a request is. */
@@ -46,7 +51,8 @@ export function createSeat(
   remembered: number,
   owner: Owner = NOBODY,
 ): Seat {
-  const { rulebook, witness, maxParkedBytes } = options;
+  const { rulebook, witness, maxParkedBytes, keepsTools = false } = options;
+  const catalogues = known?.catalogues ?? options.catalogues;
   const session = createSession({
     maxOpenCalls: options.maxOpenCalls,
     remembered,
@@ -55,10 +61,17 @@ export function createSeat(
     onLearnt: options.onLearnt,
     say,
     now: options.now,
-    ...(known === null ? {} : { catalogues: known.catalogues }),
+    keepsTools,
+    ...(catalogues === undefined ? {} : { catalogues }),
   });
-  const learner = known === null ? createLearner({ session, timeoutMs: options.toolListMs }) : known.learner;
+  const mirrors = (): boolean => mirrorsServer(rulebook.current.policy);
+  const learner = known === null ? createLearner({ session, timeoutMs: options.toolListMs, mirrors }) : known.learner;
   return { session, passage: createPassage({ session, rulebook, learner, witness, maxParkedBytes }) };
 }
 
 const NOBODY: Owner = { identity: null, scope: null };
+
+/** Whether calls of hidden and unknown tools are answered as the server itself would. */
+export function mirrorsServer({ tools }: Policy): boolean {
+  return tools?.notFound === "upstream";
+}

@@ -7,7 +7,7 @@ import { type Message, openMessage, type Payload, whole } from "../message/messa
 import { createLearner } from "../relay/learn.ts";
 import { passOn } from "../relay/pass-on.ts";
 import type { Call } from "../session/calls.ts";
-import { createCatalogue } from "../session/catalogue.ts";
+import { createCatalogues } from "../session/catalogue.ts";
 import type { Exchange } from "../session/exchange.ts";
 import { type Named, numberOf, rename, restore, wantsLog } from "./aliases.ts";
 import { CLOSED } from "./answers.ts";
@@ -16,7 +16,7 @@ import { ownerOf } from "./owner.ts";
 import { createPassers } from "./passers.ts";
 import { createPostReply, type PostReply } from "./post-reply.ts";
 import { answerHere } from "./refusal.ts";
-import { createSeat, type Knowledge, type Seat, type SeatOptions } from "./seats.ts";
+import { createSeat, mirrorsServer, type Knowledge, type Seat, type SeatOptions } from "./seats.ts";
 import type { ServerEnd, ServerListener } from "./server-end.ts";
 
 /** One server process for all requests that belong to no session, as those of 2026-07-28 do. */
@@ -54,7 +54,7 @@ export function createShared({ seats, open, maxBehindBytes }: SharedOptions): Sh
   let isOver = false;
 
   // Asks for the tools in its own name; what it learns holds for all.
-  const catalogues = { stateful: createCatalogue(seats.now), stateless: createCatalogue(seats.now) };
+  const catalogues = seats.catalogues ?? createCatalogues(seats.now, seats.keepsTools);
   const sayUp = (direction: "up" | "down", payload: Buffer): void => {
     if (direction === "up") current?.send(payload, openMessage(whole(payload), "up", "refuse"));
   };
@@ -63,7 +63,11 @@ export function createShared({ seats, open, maxBehindBytes }: SharedOptions): Sh
     know: () => Promise.reject(new Error("not yet")),
   };
   const asker = createSeat(seats, sayUp, { catalogues, learner: unknown }, 0);
-  const learner = createLearner({ session: asker.session, timeoutMs: seats.toolListMs });
+  const learner = createLearner({
+    session: asker.session,
+    timeoutMs: seats.toolListMs,
+    mirrors: () => mirrorsServer(seats.rulebook.current.policy),
+  });
   const knowledge: Knowledge = { catalogues, learner };
 
   function start(): Promise<ServerEnd> {

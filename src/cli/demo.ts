@@ -97,6 +97,7 @@ const TONE: Record<AuditEvent["verdict"], string> = {
   reply: "green",
   hide: "yellow",
   change: "yellow",
+  edit: "yellow",
   park: "yellow",
   deny: "red",
   drop: "red",
@@ -111,6 +112,8 @@ function explain({ direction, verdict, rule, bytes, sent }: AuditEvent): string 
       return `✂ hidden tools cut out: ${bytes} bytes came, ${sent} go ${way}`;
     case "change":
       return `✎ changed (${rule}): ${bytes} bytes came, ${sent} go ${way}`;
+    case "edit":
+      return `✂ hidden names taken out: ${bytes} bytes came, ${sent} go ${way}`;
     case "reply":
       return "✓ answered from what is known";
     case "park":

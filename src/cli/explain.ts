@@ -98,6 +98,7 @@ function describeOutcome({ decision, outcome }: Pick<Explanation, "decision" | "
       return decision.note === undefined ? "passes as it is" : `passes as it is (${showText(decision.note)})`;
     case "change":
     case "hide":
+    case "edit":
       return `passes, changed${by}\n${typeof outcome.onward === "string" ? "" : outcome.onward.toString("utf8")}`;
     case "deny":
       return `refused${by}: ${verdict.error.code} ${showText(verdict.error.message)}`;

@@ -4,7 +4,12 @@
  */
 export function fold(name: string): string {
   if (PLAIN.test(name)) return name.toLowerCase();
-  return foldSeen(name.normalize("NFKC").replace(unseen(), ""));
+  return foldSeen(compose(name));
+}
+
+/** The name as it looks: compatibility characters composed, and nothing in it that does not show. */
+export function compose(name: string): string {
+  return PLAIN.test(name) ? name : name.normalize("NFKC").replace(unseen(), "");
 }
 
 /** Longer names outside ASCII are not folded: what composes can grow to eighteen times its size. */

@@ -1,6 +1,7 @@
 import { FAULTS } from "../message/faults.ts";
 import type { OpaqueEnvelope } from "../message/envelope.ts";
 import type { Remark, Trouble, Turn } from "../session/turn.ts";
+import { judgeNames, type NameFilters } from "./names/judge-names.ts";
 import type { ToolFilter } from "./tool-filter.ts";
 import { judgeTools } from "./tools.ts";
 import { type Decision, PASS } from "./verdict.ts";
@@ -9,6 +10,8 @@ import { type Decision, PASS } from "./verdict.ts";
 export interface Policy {
   /** Null where no tool filter is configured: lists and calls then pass like any other message. */
   readonly tools: ToolFilter | null;
+  /** The same for prompts and resources. */
+  readonly names?: NameFilters | null;
 }
 
 /** Decides about one message. The same function for every transport. */
@@ -18,8 +21,13 @@ export function judge(policy: Policy, turn: Turn): Decision {
   if (envelope.kind === "opaque") return judgeOpaque(envelope);
   if (turn.answers !== undefined && turn.answers.claim !== null) return CLAIMED;
   if (turn.refersTo?.parked === true) return WITHDRAWN;
-  const decision = policy.tools === null ? PASS : judgeTools(policy.tools, turn);
+  const decision = judgeByName(policy, turn);
   return decision === PASS && turn.remark !== null ? REMARKS[turn.remark] : decision;
+}
+
+function judgeByName({ tools, names = null }: Policy, turn: Turn): Decision {
+  const decision = tools === null ? PASS : judgeTools(tools, turn);
+  return decision === PASS && names !== null ? judgeNames(names, turn) : decision;
 }
 
 const REMARKS: Record<Remark, Decision> = {

@@ -11,7 +11,16 @@ export interface ToolFilter {
   hiddenBy(names: readonly string[]): (string | null)[];
   /** What a client sees of a catalogue. Computed once for each state of it. */
   view(catalogue: Catalogue): ToolView;
+  /** How a call of a hidden or unknown tool is answered. */
+  readonly notFound: NotFound;
+  /** Whether hidden names are taken out of all else that a server says. */
+  readonly isStrict: boolean;
+  /** The names that were ever hidden, and those that never were. */
+  readonly seen: { readonly hidden: ReadonlySet<string>; readonly shown: ReadonlySet<string> };
 }
+
+/** As the contract has it, as the newer revisions have it, or as the server itself would. */
+export type NotFound = "contract" | "spec" | "upstream";
 
 /** A catalogue as a client sees it. */
 export interface ToolView {
@@ -30,18 +39,22 @@ export interface ToolFilterOptions {
   readonly deny: readonly Pattern[];
   /** With any of these only what matches one of them is shown; `deny` still wins. */
   readonly allow: readonly Pattern[];
+  readonly notFound?: NotFound;
+  readonly isStrict?: boolean;
   /** Told when a pattern took too long on the names a server gave and was stopped. */
   readonly onHang?: (pattern: string) => void;
 }
 
 /** Makes a filter from checked patterns. */
-export function createToolFilter({ deny, allow, onHang = () => {} }: ToolFilterOptions): ToolFilter {
+export function createToolFilter(options: ToolFilterOptions): ToolFilter {
+  const { deny, allow, notFound = "contract", isStrict = false, onHang = () => {} } = options;
   const decided = new Map<string, string | null>();
   // A name that a careless server might take for a hidden one is hidden with it.
   const alike = new Map<string, string>();
   const loose = deny.map(({ source }) => ({ source, expression: new RegExp(source, "i") }));
   const used = new Set<Pattern>();
   let stopped = new Set<Pattern>();
+  const seen = { hidden: new Set<string>(), shown: new Set<string>() };
   const views = new WeakMap<Catalogue, { version: number; view: ToolView }>();
 
   /** Runs the patterns on names that are new. */
@@ -88,6 +101,19 @@ export function createToolFilter({ deny, allow, onHang = () => {} }: ToolFilterO
     });
   }
 
+  /** Remembers what became of names, for texts in which they may turn up. */
+  function note(names: readonly string[], fates: readonly (string | null)[]): void {
+    if (!isStrict) return;
+    names.forEach((name, index) => {
+      if (fates[index] === null) {
+        if (!seen.hidden.has(name) && seen.shown.size < MAX_DECIDED) seen.shown.add(name);
+      } else if (seen.hidden.size < MAX_DECIDED) {
+        seen.hidden.add(name);
+        seen.shown.delete(name);
+      }
+    });
+  }
+
   /** The names that no page to come can hide: only what looks like a denied name is hidden with it. */
   function withoutDoubtful(names: readonly string[]): string[] {
     const { matches, reached } = matchNames(loose, names);
@@ -95,11 +121,20 @@ export function createToolFilter({ deny, allow, onHang = () => {} }: ToolFilterO
   }
 
   return {
-    hiddenBy,
+    notFound,
+    isStrict,
+    seen,
+    hiddenBy(names) {
+      const fates = hiddenBy(names);
+      note(names, fates);
+      return fates;
+    },
     view(catalogue) {
       const known = views.get(catalogue);
       if (known !== undefined && known.version === catalogue.version) return known.view;
-      const hidden = hiddenBy(catalogue.tools.map((tool) => tool.name));
+      const all = catalogue.tools.map((tool) => tool.name);
+      const hidden = hiddenBy(all);
+      note(all, hidden);
       const shown = catalogue.tools.filter((_, index) => hidden[index] === null);
       const names = shown.map((tool) => tool.name);
       const view: ToolView = {

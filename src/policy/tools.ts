@@ -1,16 +1,20 @@
-import { showText } from "../message/text.ts";
 import type { ToolPage } from "../session/tool-page.ts";
 import type { Turn } from "../session/turn.ts";
 import { createNameFinder } from "./mentions.ts";
 import { hasOddText } from "./odd-text.ts";
 import type { ToolFilter } from "./tool-filter.ts";
+import { refuseCall } from "./not-found.ts";
+import { scrub } from "./scrub.ts";
 import { type Decision, PASS } from "./verdict.ts";
 
 /** The tool filter's contract: what is hidden is not listed, and calling it is like calling what never was. */
 export function judgeTools(filter: ToolFilter, turn: Turn): Decision {
   if (turn.list !== null) return judgeList(filter, turn, turn.list);
   const call = turn.opens;
-  if (call === undefined) return mentionsHidden(filter, turn) ? LEAK : PASS;
+  if (call === undefined) {
+    if (filter.isStrict) return scrub(filter, turn);
+    return mentionsHidden(filter, turn) ? LEAK : PASS;
+  }
   if (call.method.name === "tools/list") {
     // In a batch a hundred copies of the list would be in memory at once: there the server answers.
     if (call.cursor !== null || turn.exchange.isMember === true) return PASS;
@@ -24,11 +28,8 @@ export function judgeTools(filter: ToolFilter, turn: Turn): Decision {
   if (catalogue.isTooLarge) return UNKNOWN_LIST;
   if (filter.view(catalogue).allowed.has(call.subject)) return PASS;
   // Denied and unknown alike wait for the whole list: neither the answer nor its time tells them apart.
-  if (!catalogue.isComplete) return PARK;
-  return {
-    verdict: { do: "deny", error: { code: -32601, message: `Tool not found: ${showName(call.subject)}` } },
-    rule: RULE,
-  };
+  if (!catalogue.isComplete || (filter.notFound === "upstream" && catalogue.refusal === undefined)) return PARK;
+  return { verdict: refuseCall(filter, catalogue, call.subject), rule: RULE };
 }
 
 /** The answer to a call that cannot be judged because the list cannot be had, and to a page of such a list. */
@@ -92,8 +93,3 @@ const MAX_LOOKED_AT = 16_384;
 const MAX_LOOKED_FOR = 200;
 
 const ERAS = ["stateful", "stateless"] as const;
-
-/** The name in an answer or a log: nothing in it can drive a terminal or forge a line. */
-function showName(name: string): string {
-  return showText(name, 256);
-}

@@ -78,7 +78,7 @@ export async function explainMessage(options: ExplainOptions): Promise<Explanati
   const seat = createSeat(
     {
       // Without a server nobody knows its tools: what the filter makes of a name is found out beside it.
-      rulebook: { current: { policy: { tools: null }, chain } },
+      rulebook: { current: { policy: { tools: null }, chain, observe: false } },
       witness,
       maxOpenCalls: DEFAULT_LIMITS.maxOpenCalls,
       maxParkedBytes: DEFAULT_LIMITS.maxParkedBytes,
@@ -122,7 +122,7 @@ const NOWHERE: Decision = { verdict: { do: "drop" }, rule: null };
 
 function findHider({ tools }: PolicySettings, tool: string): string | null {
   if (tools.deny.length === 0 && tools.allow.length === 0) return null;
-  return createToolFilter(tools).hiddenBy([tool])[0];
+  return createToolFilter({ deny: tools.deny, allow: tools.allow }).hiddenBy([tool])[0];
 }
 
 function unanswerable(request: string): ProxyError {

@@ -8,6 +8,7 @@ import { checkBind, type ListenOptions, openGateway } from "./gateway.ts";
 import { createHub, type Hub } from "./hub.ts";
 import { DEFAULT_LIMITS, DEFAULT_TIMEOUTS, type Limits, type Timeouts } from "./limits.ts";
 import type { ProxyConfig } from "./model.ts";
+import { readNames } from "./names.ts";
 import { composeHeaders, readLog, readPatterns } from "./options.ts";
 import type { ListenSettings, Proxy, ProxyOptions } from "./proxy.ts";
 import { findRemote, joinRemote, type RemoteOptions } from "./remote.ts";
@@ -58,8 +59,9 @@ export async function createHttpProxy(options: ProxyOptions): Promise<Proxy> {
   const timeouts = { ...DEFAULT_TIMEOUTS, ...options.timeouts };
   const deny = readPatterns(options, "deny");
   const allow = readPatterns(options, "allow");
+  const names = readNames(options.names);
   const { audit = null, auditAll = false, policy = null, policyFolder = null } = options;
-  const hub = createHub({ deny, allow, log, audit, auditAll, limits, timeouts, policy, policyFolder });
+  const hub = createHub({ deny, allow, names, log, audit, auditAll, limits, timeouts, policy, policyFolder });
   const parts = { hub, log, limits, timeouts };
   const running =
     options.upstream === undefined ? await startChildren(options, parts) : await startRemote(options, parts);

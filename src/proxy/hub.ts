@@ -1,6 +1,6 @@
 import { performance } from "node:perf_hooks";
 import type { SeatOptions } from "../bridge/seats.ts";
-import type { PolicySettings } from "../policy/file/settings.ts";
+import type { NameSettings, PolicySettings } from "../policy/file/settings.ts";
 import type { Policy } from "../policy/judge.ts";
 import type { Pattern } from "../policy/patterns.ts";
 import { createToolFilter } from "../policy/tool-filter.ts";
@@ -11,6 +11,7 @@ import { createWitness, type Witness } from "../record/witness.ts";
 import type { Rulebook } from "../relay/decide.ts";
 import type { Catalogue } from "../session/catalogue.ts";
 import type { Limits, Timeouts } from "./limits.ts";
+import { createNameFilters, type NamePolicy, readNames, type ToolManners } from "./names.ts";
 
 /** What all conversations of one proxy have in common: what decides, and who sees it. */
 export interface Hub {
@@ -18,12 +19,17 @@ export interface Hub {
   readonly witness: Witness;
   readonly reporter: Reporter;
   readonly seats: SeatOptions;
+  readonly makePolicy: MakePolicy;
+  /** How lists are kept. */
+  readonly tools: Pick<ToolManners, "cache" | "refresh">;
 }
 
 /** What a hub is made of. */
 export interface HubOptions {
   readonly deny: readonly Pattern[];
   readonly allow: readonly Pattern[];
+  /** What else is decided by name; nothing, unless said otherwise. */
+  readonly names?: NamePolicy;
   readonly log: Log;
   readonly audit: ((event: AuditEvent) => void) | null;
   readonly auditAll: boolean;
@@ -37,28 +43,62 @@ export interface HubOptions {
 const now = (): number => performance.now();
 
 /** Makes what decides and what sees. */
-export function createHub({ deny, allow, log, audit, auditAll, limits, timeouts }: HubOptions): Hub {
+export function createHub(options: HubOptions): Hub {
+  const { log, audit, auditAll, limits, timeouts } = options;
+  const names = options.names ?? namesIn(options.policy);
   const reporter = createReporter(log, now);
   const witness = createWitness({ reporter, audit, auditAll, time: Date.now, now });
-  const isFiltering = deny.length > 0 || allow.length > 0;
-  const onHang = (pattern: string): void =>
-    log.error(`pattern stopped: it did not end on a name of the server's`, { pattern });
-  const policy: Policy = { tools: isFiltering ? createToolFilter({ deny, allow, onHang }) : null };
-  const rulebook: Rulebook = { current: { policy, chain: null } };
+  const makePolicy = createPolicyMaker(log, reporter);
+  const rulebook: Rulebook = { current: { policy: makePolicy(options, names), chain: null, observe: false } };
+  const { cache, refresh } = names.tools;
   return {
     rulebook,
     witness,
     reporter,
+    makePolicy,
+    tools: { cache, refresh },
     seats: {
       rulebook,
       witness,
       maxOpenCalls: limits.maxOpenCalls,
       maxParkedBytes: limits.maxParkedBytes,
       toolListMs: timeouts.toolList,
+      keepsTools: refresh === "never",
       onLearnt: createToolReport(rulebook, reporter),
-      tellsOwners: false,
+      tellsOwners: options.policy !== null,
       now,
     },
+  };
+}
+
+/** What a policy file says about names, beside the patterns for tools. */
+export function namesIn(policy: PolicySettings | null): NamePolicy {
+  if (policy === null) return readNames(undefined);
+  const { tools, prompts, resources } = policy;
+  return { tools: { ...tools, deny: [], allow: [] }, prompts, resources };
+}
+
+/** Makes a policy of patterns and what else is decided by name. */
+export type MakePolicy = (lists: NameSettings, names: NamePolicy) => Policy;
+
+function createPolicyMaker(log: Log, reporter: Reporter): MakePolicy {
+  const onHang = (pattern: string): void =>
+    log.error(`pattern stopped: it did not end on a name of the server's`, { pattern });
+  const onSlow = (pattern: string): void =>
+    reporter.report("names:slow-pattern", "pattern did not end in time: what it was run on is hidden", {
+      fields: { pattern },
+    });
+  return (lists, names) => {
+    const { notFound, hide } = names.tools;
+    const deny = [...lists.deny, ...names.tools.deny];
+    const allow = [...lists.allow, ...names.tools.allow];
+    const isFiltering = deny.length > 0 || allow.length > 0;
+    return {
+      tools: isFiltering
+        ? createToolFilter({ deny, allow, onHang, notFound: notFound ?? "contract", isStrict: hide === "strict" })
+        : null,
+      names: createNameFilters(names, onSlow),
+    };
   };
 }
 

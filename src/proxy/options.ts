@@ -44,18 +44,22 @@ export function checkOptions(options: SharedOptions, known: readonly string[]): 
   check(values, "timeouts", isSomeOf(DEFAULT_TIMEOUTS), `milliseconds: ${Object.keys(DEFAULT_TIMEOUTS).join(", ")}`);
 }
 
-/** The patterns of a list, checked. A text is one pattern. */
-export function readPatterns(options: SharedOptions, list: "deny" | "allow"): Pattern[] {
+/** The patterns of a list, checked. A text is one pattern. `where` is what the list is in, for the message. */
+export function readPatterns(
+  options: Pick<SharedOptions, "deny" | "allow">,
+  list: "deny" | "allow",
+  where = "",
+): Pattern[] {
   const patterns: unknown = options[list] ?? [];
   if (!Array.isArray(patterns)) {
     const remedy = `Write ${list}: ["^delete_"], or ${list}: parsePatternList("^delete_,^drop_", "${list}")`;
-    throw bad(`${list} must be a list of patterns, not ${show(patterns)}`, remedy);
+    throw bad(`${where}${list} must be a list of patterns, not ${show(patterns)}`, remedy);
   }
   return patterns.map((pattern: unknown, index) => {
     if (typeof pattern === "string" && pattern.trim() !== "") return parsePattern(pattern, list);
     if (isPattern(pattern)) return pattern;
     const remedy = `Write it as text, such as ${list}: ["^delete_"]`;
-    throw bad(`${list}[${index}] must be a pattern, not ${show(pattern)}`, remedy);
+    throw bad(`${where}${list}[${index}] must be a pattern, not ${show(pattern)}`, remedy);
   });
 }
 
@@ -101,6 +105,14 @@ function isPlace(value: unknown): boolean {
   if (!isObject(value)) return false;
   const { port } = value as { port?: unknown };
   return Number.isInteger(port) && Number(port) >= 0 && Number(port) <= 65_535;
+}
+
+/** Throws where an object has members that nobody knows, or where it is none. */
+export function checkMembers(value: unknown, where: string, known: readonly string[]): void {
+  if (!isObject(value)) throw bad(`${where} must be an object`, `It is ${show(value)}: mend it, or leave it out`);
+  for (const name of Object.keys(value)) {
+    if (!known.includes(name)) throw bad(`Unknown option: ${where}.${name}`, `The options are: ${known.join(", ")}`);
+  }
 }
 
 function isObject(value: unknown): value is object {

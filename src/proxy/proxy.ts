@@ -10,6 +10,7 @@ import { type ClientSide, type Conversation, type ConversationEnd, createConvers
 import type { ProxyConfig } from "./model.ts";
 import { createHub } from "./hub.ts";
 import { DEFAULT_LIMITS, DEFAULT_TIMEOUTS, type Limits, type Timeouts } from "./limits.ts";
+import { type NameOptions, readNames } from "./names.ts";
 import { checkOptions, readLog, readPatterns } from "./options.ts";
 
 /** What a proxy is made of: a server, a client side, and what decides. */
@@ -35,6 +36,8 @@ export interface ProxyOptions {
   /** Tools to hide and refuse, and the only ones to show. Without either, lists and calls pass like all else. */
   readonly deny?: readonly (Pattern | string)[];
   readonly allow?: readonly (Pattern | string)[];
+  /** What else is decided by name: prompts, resources. */
+  readonly names?: NameOptions;
   /** Where the client is: our own stdin and stdout unless said otherwise. */
   readonly client?: ClientSide;
   /** The log for people: warnings on stderr, unless said otherwise; null for none. */
@@ -93,6 +96,7 @@ const OPTIONS = [
   "cwd",
   "deny",
   "allow",
+  "names",
   "client",
   "log",
   "audit",
@@ -112,6 +116,7 @@ export async function createProxy(options: ProxyOptions): Promise<Proxy> {
   }
   const deny = readPatterns(options, "deny");
   const allow = readPatterns(options, "allow");
+  const names = readNames(options.names);
   const log = readLog(options);
   const limits = { ...DEFAULT_LIMITS, ...options.limits };
   const timeouts = { ...DEFAULT_TIMEOUTS, ...options.timeouts };
@@ -127,6 +132,7 @@ export async function createProxy(options: ProxyOptions): Promise<Proxy> {
   const hub = createHub({
     deny,
     allow,
+    names,
     log,
     audit: options.audit ?? null,
     auditAll: options.auditAll ?? false,

@@ -1,6 +1,6 @@
-import { findServer, fetchTools, type FindOptions, type FoundServer } from "../bridge/find-server.ts";
+import { fetchRefusal, fetchTools, findServer, type FindOptions, type FoundServer } from "../bridge/find-server.ts";
 import { createLinesClient } from "../bridge/lines-client.ts";
-import { createSeat, type Knowledge } from "../bridge/seats.ts";
+import { createSeat, type Knowledge, mirrorsServer } from "../bridge/seats.ts";
 import type { ServerEnd, ServerListener } from "../bridge/server-end.ts";
 import { openSseEnd } from "../bridge/sse-end.ts";
 import { createStreamableEnd } from "../bridge/streamable-end.ts";
@@ -11,6 +11,7 @@ import { type Watch, watchServer } from "../link/upstream/watch.ts";
 import { whole, openMessage } from "../message/message.ts";
 import type { Log } from "../record/log.ts";
 import type { Era } from "../session/era.ts";
+import type { Turn } from "../session/turn.ts";
 import type { ClientSide, ConversationEnd } from "./conversation.ts";
 import type { Hub } from "./hub.ts";
 import type { Limits, Timeouts } from "./limits.ts";
@@ -78,14 +79,21 @@ export async function findRemote(options: RemoteOptions): Promise<RemoteServer> 
     throw error;
   }
   log.info("connected", { url: found.address.shown, transport: found.kind === "sse" ? "HTTP+SSE" : "Streamable HTTP" });
+  const { cache, refresh } = hub.tools;
+  const keep = refresh === "on_change" ? "until-changed" : "for-good";
   if (found.needsLogin)
     log.info("the server wants its clients to log in: tools are listed and cached for each session");
-  else for (const era of ERAS) if (found.catalogues[era].isComplete) hub.seats.onLearnt(found.catalogues[era]);
+  else
+    for (const era of ERAS) {
+      if (!found.catalogues[era].isComplete) continue;
+      found.catalogues[era].keep(keep);
+      hub.seats.onLearnt(found.catalogues[era]);
+    }
   watch = watchServer(pool, options.onChange);
   return {
     pool,
     found,
-    knowledge: found.needsLogin ? null : share(find, found, options),
+    knowledge: found.needsLogin || cache === "session" ? null : share(find, found, hub, keep),
     headers,
     permission,
     watch,
@@ -111,15 +119,17 @@ export async function findRemote(options: RemoteOptions): Promise<RemoteServer> 
 const ERAS = ["stateful", "stateless"] as const;
 
 /** What is known of the tools, for all sessions alike. The other era's list is fetched when somebody first needs it. */
-function share(find: FindOptions, found: FoundServer, { hub }: RemoteOptions): Knowledge {
+function share(find: FindOptions, found: FoundServer, hub: Hub, keep: "for-good" | "until-changed"): Knowledge {
   const { catalogues } = found;
   const running = new Map<Era, Promise<void>>();
+  const asking = new Map<Era, Promise<void>>();
   const fetch = (era: Era): Promise<void> => {
     const waiting = running.get(era);
     if (waiting !== undefined) return waiting;
     const fetching = fetchTools(find, found, era)
       .then((catalogue) => {
-        catalogue.keep();
+        catalogue.keep(keep);
+        catalogue.learnRefusal(catalogues[era].refusal);
         catalogues[era] = catalogue;
         hub.seats.onLearnt(catalogue);
       })
@@ -127,7 +137,19 @@ function share(find: FindOptions, found: FoundServer, { hub }: RemoteOptions): K
     running.set(era, fetching);
     return fetching;
   };
-  return { catalogues, learner: { fetch, know: (turn) => fetch(turn.opens?.era ?? "stateful") } };
+  const mirror = (era: Era): Promise<void> => {
+    const asked = asking.get(era);
+    if (asked !== undefined) return asked;
+    const answered = fetchRefusal(find, found, era).then((refusal) => catalogues[era].learnRefusal(refusal));
+    asking.set(era, answered);
+    return answered.finally(() => asking.delete(era));
+  };
+  const know = async (turn: Turn): Promise<void> => {
+    const era = turn.opens?.era ?? "stateful";
+    if (!catalogues[era].isComplete) await fetch(era);
+    if (mirrorsServer(hub.rulebook.current.policy) && catalogues[era].refusal === undefined) await mirror(era);
+  };
+  return { catalogues, learner: { fetch, know } };
 }
 
 function schemaOf({ catalogues }: FoundServer, tool: string): Buffer | null {

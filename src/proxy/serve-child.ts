@@ -3,6 +3,7 @@ import { createHost } from "../bridge/host.ts";
 import type { ServerEnd, ServerListener } from "../bridge/server-end.ts";
 import { createShared } from "../bridge/shared.ts";
 import type { Visit } from "../link/http/door.ts";
+import { createCatalogues } from "../session/catalogue.ts";
 import type { Log } from "../record/log.ts";
 import type { Hub } from "./hub.ts";
 import type { ChildTarget, Service } from "./http-proxy.ts";
@@ -54,9 +55,14 @@ export async function createChildService(options: ChildServiceOptions): Promise<
     };
   }
 
-  const stateless = createShared({ seats: hub.seats, open, maxBehindBytes: 2 * limits.maxMessageBytes });
+  // Learnt once for all processes, or by each session from its own.
+  const isShared = hub.tools.cache === "startup";
+  const seats = isShared
+    ? { ...hub.seats, catalogues: createCatalogues(hub.seats.now, hub.tools.refresh === "never") }
+    : hub.seats;
+  const stateless = createShared({ seats, open, maxBehindBytes: 2 * limits.maxMessageBytes });
   const host = createHost({
-    seats: hub.seats,
+    seats,
     knowledge: null,
     open,
     maxMessageBytes: limits.maxMessageBytes,

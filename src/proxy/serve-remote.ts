@@ -1,6 +1,7 @@
 import { CLOSED } from "../bridge/answers.ts";
 import { createGuestBook, type Guest } from "../bridge/guest-book.ts";
 import { createHost } from "../bridge/host.ts";
+import { mirrorHeaders } from "../bridge/mirror.ts";
 import { createOauthPass } from "../bridge/oauth.ts";
 import { ownerOf } from "../bridge/owner.ts";
 import { createSeat, REMEMBERED } from "../bridge/seats.ts";
@@ -60,8 +61,11 @@ export function createRemoteService({
       whenReady: (resume: () => void) => resume(),
     };
     let reading: ReturnType<typeof readResponse> | null = null;
+    // The client's own headers speak of another message.
+    const mirrored = mirrorHeaders(about, () => null);
+    const headers = mirrored === null ? guest.headers : guest.headers.replaceAll(MIRRORED, "") + mirrored;
     pool.send(
-      { method: "POST", path: found.address.path, headers: guest.headers + ENCODING + server.headers(), body: payload },
+      { method: "POST", path: found.address.path, headers: headers + ENCODING + server.headers(), body: payload },
       {
         head(head) {
           reading = readResponse({ head, about, maxMessageBytes, listener, take: (body) => listener.message(body) });
@@ -147,6 +151,9 @@ export function createRemoteService({
     },
   };
 }
+
+/** The headers that say what a body says. */
+const MIRRORED = /^mcp-(?:method|name|protocol-version|param-[^:\r\n]*):.*\r\n/gim;
 
 /** Bodies are read: what is packed could not be judged. */
 const ENCODING = "Accept-Encoding: identity\r\n";

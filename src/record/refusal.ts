@@ -4,13 +4,23 @@ import { readBanner } from "./banner.ts";
 import type { ReportDetails } from "./report.ts";
 
 /** What the log for people says of a message that did not pass. */
-export function describeRefusal(turn: Turn, verdict: "deny" | "drop", rule: string): ReportDetails & { text: string } {
+export function describeRefusal(
+  turn: Turn,
+  verdict: "deny" | "drop",
+  rule: string,
+  about: string | null = null,
+): ReportDetails & { text: string } {
   const { message, opens } = turn;
   // The tool filter's daily work; all the rest is a peer that misbehaves.
   if (rule === "tools") {
     const tool = opens?.subject ?? null;
     if (tool === null) return { level: "info", text: "refused a call that names no tool" };
     return { level: "info", text: "refused a call of a tool that is hidden or unknown", fields: { tool: cut(tool) } };
+  }
+  if ((rule === "prompts" || rule === "resources") && about !== null) {
+    const what = rule === "prompts" ? "prompt" : "resource";
+    const text = verdict === "deny" ? `refused a ${what} that is hidden` : `dropped news of a ${what} that is hidden`;
+    return { level: "info", text, fields: { [what]: cut(about) } };
   }
   const did = verdict === "deny" ? "refused" : "dropped";
   const begins = rule === "strict:not-json" ? readBanner(message) : null;

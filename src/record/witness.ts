@@ -47,7 +47,7 @@ export function createWitness({ reporter, audit, auditAll, time, now }: WitnessO
   }
 
   function tellAudit(turn: Turn, decision: Decision, outcome: Outcome): void {
-    const { verdict, rule, note = null } = decision;
+    const { verdict, rule, note = null, about = null } = decision;
     const { envelope, direction, start, end } = turn.message;
     if (audit === null) return;
     const level = classOf(envelope);
@@ -59,7 +59,7 @@ export function createWitness({ reporter, audit, auditAll, time, now }: WitnessO
       direction,
       kind: envelope.kind,
       method: call?.method.name ?? ("method" in envelope ? envelope.method.name : null),
-      tool: call?.subject ?? null,
+      tool: call?.subject ?? about,
       cut: lengthOfCut(turn),
       id: "id" in envelope && envelope.id !== null ? spell(envelope.id) : null,
       bytes: end - start,
@@ -77,11 +77,11 @@ export function createWitness({ reporter, audit, auditAll, time, now }: WitnessO
     saw(turn, decision, outcome) {
       // First: what cannot be audited may not pass, and then none of this was so.
       tellAudit(turn, decision, outcome);
-      const { verdict, rule } = decision;
+      const { verdict, rule, about = null } = decision;
       if (verdict.do === "pass") passed++;
       else count(`${verdict.do} ${rule}`);
       if (rule !== null && (verdict.do === "deny" || verdict.do === "drop")) {
-        const { text, ...details } = describeRefusal(turn, verdict.do, rule);
+        const { text, ...details } = describeRefusal(turn, verdict.do, rule, about);
         reporter.report(rule, text, details);
       }
     },

@@ -5,7 +5,7 @@ import { composeResult } from "../message/compose.ts";
 import { type Message, openMessage, opposite, whole } from "../message/message.ts";
 import { judge, type Policy } from "../policy/judge.ts";
 import { UNKNOWN_LIST } from "../policy/tools.ts";
-import type { Decision } from "../policy/verdict.ts";
+import { type Decision, PASS } from "../policy/verdict.ts";
 import type { Witness } from "../record/witness.ts";
 import type { Session } from "../session/session.ts";
 import { readToolPage } from "../session/tool-page.ts";
@@ -22,6 +22,8 @@ export interface Rulebook {
 export interface Rules {
   readonly policy: Policy;
   readonly chain: Chain | null;
+  /** Whether the filter only watches. What cannot be read, or does not fit its conversation, is refused all the same. */
+  readonly observe: boolean;
 }
 
 /** What is needed to decide. */
@@ -39,7 +41,7 @@ export type Decide = (turn: Turn, rules: Rules) => Outcome | Promise<Outcome>;
 /** Makes what decides: the filter first, then the chain, and the filter again where the chain changed something. */
 export function createDecide({ session, learner, witness, room, settle }: DecideOptions): Decide {
   function decide(turn: Turn, rules: Rules): Outcome | Promise<Outcome> {
-    const decision = judge(rules.policy, turn);
+    const decision = judgeFirst(turn, rules);
     const { chain } = rules;
     switch (decision.verdict.do) {
       case "park":
@@ -47,7 +49,8 @@ export function createDecide({ session, learner, witness, room, settle }: Decide
       case "pass":
         if (chain === null) return settle(turn, decision);
         return heed(turn, chain.walk(turn), (walked) => follow(turn, decision, walked, rules));
-      case "hide": {
+      case "hide":
+      case "edit": {
         if (chain === null) return settle(turn, decision);
         // What is hidden is not for rules to see either.
         const { onward } = act(decision.verdict, turn);
@@ -89,6 +92,7 @@ export function createDecide({ session, learner, witness, room, settle }: Decide
       case "deny":
       case "drop":
       case "hide":
+      case "edit":
       case "park":
         return settle(turn, walked);
     }
@@ -148,6 +152,17 @@ export function createDecide({ session, learner, witness, room, settle }: Decide
 
   return decide;
 }
+
+/** What the filter and all before it say. */
+function judgeFirst(turn: Turn, { policy, observe }: Rules): Decision {
+  const decision = judge(policy, turn);
+  const { verdict, rule } = decision;
+  if (!observe || verdict.do === "pass" || rule === null || !OF_THE_FILTER.test(rule)) return decision;
+  // A list from memory is no more than what the server would say.
+  return verdict.do === "reply" || verdict.do === "park" ? PASS : { ...PASS, note: `would:${verdict.do}:${rule}` };
+}
+
+const OF_THE_FILTER = /^(?:tools|prompts|resources|names)(?::|$)/;
 
 /** The answer to a message that would have to wait where too many wait already. */
 const TOO_MUCH: Decision = {

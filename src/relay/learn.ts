@@ -1,13 +1,14 @@
+import { randomBytes } from "node:crypto";
 import type { Span } from "../message/envelope.ts";
 import { findMember } from "../message/members.ts";
-import { MAX_PAGES } from "../session/catalogue.ts";
+import { MAX_PAGES, type Refusal } from "../session/catalogue.ts";
 import { type Era, VERSION_KEY } from "../session/era.ts";
 import type { Session } from "../session/session.ts";
 import type { Turn } from "../session/turn.ts";
 
 /** Fetches what has to be known before a call can be judged. */
 export interface Learner {
-  /** Resolves when the tools are known that this turn needs; rejects when they cannot be had. */
+  /** Resolves when all is known that this turn needs; rejects when the tools cannot be had. */
   know(turn: Turn): Promise<void>;
   /** The same for an era, with the `_meta` that its requests need. */
   fetch(era: Era, meta: string | null): Promise<void>;
@@ -18,11 +19,23 @@ export interface LearnerOptions {
   readonly session: Session;
   /** For the whole list, all pages. */
   readonly timeoutMs: number;
+  /** Whether it has to be known as well what the server says of a tool that it does not have. */
+  readonly mirrors?: () => boolean;
 }
 
 /** Makes a learner. Turns that need the same list wait for one fetch. */
-export function createLearner({ session, timeoutMs }: LearnerOptions): Learner {
+export function createLearner({ session, timeoutMs, mirrors = () => false }: LearnerOptions): Learner {
   const running = new Map<Era, Promise<void>>();
+  const asking = new Map<Era, Promise<void>>();
+
+  function mirror(era: Era, meta: string | null): Promise<void> {
+    const catalogue = session.catalogue(era);
+    const asked = asking.get(era);
+    if (asked !== undefined) return asked;
+    const answered = askForNothing(session, era, meta, timeoutMs).then((refusal) => catalogue.learnRefusal(refusal));
+    asking.set(era, answered);
+    return answered.finally(() => asking.delete(era));
+  }
 
   function fetch(era: Era, meta: string | null): Promise<void> {
     const waiting = running.get(era);
@@ -34,9 +47,11 @@ export function createLearner({ session, timeoutMs }: LearnerOptions): Learner {
 
   return {
     fetch,
-    know(turn) {
+    async know(turn) {
       const era = turn.opens?.era ?? "stateful";
-      return fetch(era, metaOf(turn, era));
+      const meta = metaOf(turn, era);
+      if (!session.catalogue(era).isComplete) await fetch(era, meta);
+      if (mirrors() && session.catalogue(era).refusal === undefined) await mirror(era, meta);
     },
   };
 }
@@ -61,6 +76,29 @@ async function fetchTools(session: Session, era: Era, meta: string | null, timeo
   }
   throw new Error(`more than ${MAX_PAGES} pages`);
 }
+
+/** Asks for a tool that nobody has. Null where there is no answer that could be repeated. */
+export async function askForNothing(
+  session: Session,
+  era: Era,
+  meta: string | null,
+  timeoutMs: number,
+): Promise<Refusal | null> {
+  const name = `tool_${randomBytes(8).toString("hex")}`;
+  const params = `{"name":"${name}","arguments":{}${meta === null ? "" : `,"_meta":${meta}`}}`;
+  try {
+    const answer = await session.ask({ method: "tools/call", params, era, cursor: null, timeoutMs });
+    const { bytes, envelope } = answer;
+    if (envelope.kind !== "result" && envelope.kind !== "error") return null;
+    const { start, end } = envelope.kind === "result" ? envelope.result : envelope.error;
+    if (end - start > MAX_REFUSAL_BYTES) return null;
+    return { name, kind: envelope.kind, text: bytes.toString("utf8", start, end) };
+  } catch {
+    return null;
+  }
+}
+
+const MAX_REFUSAL_BYTES = 16_384;
 
 function composeParams(meta: string | null, cursor: string | null): string {
   const members = [];

@@ -1,5 +1,6 @@
 import { COMMA, LF, CR, SPACE, TAB } from "../message/characters.ts";
 import type { Span } from "../message/envelope.ts";
+import type { Era } from "./era.ts";
 import { MAX_CURSOR_CHARACTERS, type ToolPage } from "./tool-page.ts";
 
 /** One tool as the server described it. `raw` is its JSON, byte for byte. */
@@ -25,6 +26,17 @@ export interface Catalogue {
   readonly tools: readonly Tool[];
   /** What stands before and after the elements in the first page's result; null before anything is learnt. */
   readonly frame: { readonly before: Buffer; readonly after: Buffer } | null;
+  /** What the server says of a tool that it does not have: undefined before it was asked, null where it gave no answer. */
+  readonly refusal: Refusal | null | undefined;
+}
+
+/** What a server says of a tool that it does not have. */
+export interface Refusal {
+  /** The name it was asked for: one that nobody has. */
+  readonly name: string;
+  readonly kind: "result" | "error";
+  /** The JSON text of that. */
+  readonly text: string;
 }
 
 /** The catalogue with what changes it. */
@@ -35,8 +47,13 @@ export interface CatalogueKeeper extends Catalogue {
   learnNone(): void;
   /** The server says that its list changed: what is known holds no longer. */
   forget(): void;
-  /** What is known now holds for good: it does not grow old, and nothing changes it any more. */
-  keep(): void;
+  /**
+   * What is known now holds, and is not learnt anew from what passes: for good, so that it does not grow old and nothing
+   * changes it any more; or until the server says that its list changed.
+   */
+  keep(how: "for-good" | "until-changed"): void;
+  /** The server was asked for a tool that it does not have. */
+  learnRefusal(refusal: Refusal | null | undefined): void;
 }
 
 /** More tools than this are not kept: a list without end is no list. */
@@ -46,9 +63,10 @@ export const MAX_CATALOGUE_BYTES = 16 * 1024 * 1024;
 /** Nor more pages. */
 export const MAX_PAGES = 500;
 
-/** Makes an empty catalogue. */
-export function createCatalogue(now: () => number = () => performance.now()): CatalogueKeeper {
-  let isKept = false;
+/** Makes an empty catalogue. What it knows holds for good once it is whole, where that is wanted. */
+export function createCatalogue(now: () => number = () => performance.now(), isForGood = false): CatalogueKeeper {
+  let kept: "no" | "until-changed" | "for-good" = "no";
+  let refusal: Refusal | null | undefined;
   let version = 0;
   let listVersion = 0;
   let tools: Tool[] = [];
@@ -85,7 +103,7 @@ export function createCatalogue(now: () => number = () => performance.now()): Ca
       return isTooLarge;
     },
     get isFresh() {
-      return next === null && (isKept || now() < freshUntil);
+      return next === null && (kept === "for-good" || now() < freshUntil);
     },
     get next() {
       return next;
@@ -96,10 +114,13 @@ export function createCatalogue(now: () => number = () => performance.now()): Ca
     get frame() {
       return frame;
     },
+    get refusal() {
+      return refusal;
+    },
     learn(bytes, page, cursor, asked) {
       // An answer from before a change may say what no longer holds. It is shown, but not remembered.
       if (asked !== listVersion || cursor === undefined) return;
-      if (isKept) return;
+      if (kept !== "no") return;
       if (cursor === null) {
         tools = [];
         frame = frameOf(bytes, page);
@@ -110,22 +131,28 @@ export function createCatalogue(now: () => number = () => performance.now()): Ca
       version++;
       isTooLarge = !take(bytes, page);
       next = isTooLarge ? undefined : page.next;
+      if (isForGood && next === null) kept = "for-good";
       if (!isTooLarge) return;
       tools = []; // half a list is no list either
       frame = null;
     },
     learnNone() {
+      if (kept !== "no") return;
       version++;
       tools = [];
       frame = null; // a client that asks all the same hears what the server says to that
       next = null;
       isTooLarge = false;
+      if (isForGood) kept = "for-good";
     },
-    keep() {
-      isKept = true;
+    keep(how) {
+      kept = how;
+    },
+    learnRefusal(said) {
+      refusal = said;
     },
     forget() {
-      if (isKept) return;
+      if (kept === "for-good") return;
       version++;
       listVersion++;
       tools = [];
@@ -133,6 +160,11 @@ export function createCatalogue(now: () => number = () => performance.now()): Ca
       isTooLarge = false;
     },
   };
+}
+
+/** One for each era. */
+export function createCatalogues(now?: () => number, isForGood?: boolean): Record<Era, CatalogueKeeper> {
+  return { stateful: createCatalogue(now, isForGood), stateless: createCatalogue(now, isForGood) };
 }
 
 /** The first page without its tools and without its cursor: what a list of all pages is put into. */

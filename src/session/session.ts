@@ -15,7 +15,7 @@ import { describeMethod } from "../message/methods.ts";
 import { createNameReader } from "../message/names.ts";
 import { isBatch } from "./batch.ts";
 import { type Call, type CallTable, createCallTable, keepSubject } from "./calls.ts";
-import { type Catalogue, type CatalogueKeeper, createCatalogue } from "./catalogue.ts";
+import { type Catalogue, type CatalogueKeeper, createCatalogues } from "./catalogue.ts";
 import { type Era, findClaim } from "./era.ts";
 import type { Exchange } from "./exchange.ts";
 import { disagrees } from "./mirrored.ts";
@@ -37,6 +37,7 @@ export interface SessionView {
 
 /** One conversation between one client and one server. */
 export interface Session extends SessionView {
+  catalogue(era: Era): CatalogueKeeper;
   readonly calls: Readonly<Record<Direction, CallTable>>;
   now(): number;
   /** Puts a message in its place in the conversation. Changes nothing but what is learnt from it. */
@@ -69,6 +70,8 @@ export interface SessionOptions {
   readonly remembered?: number;
   /** What is known of the server's tools, where that is shared between sessions. */
   readonly catalogues?: Readonly<Record<Era, CatalogueKeeper>>;
+  /** Whether a list that is whole holds for good, whatever the server says of changes. */
+  readonly keepsTools?: boolean;
   /** Whether tool lists are looked into as they pass. */
   readonly learnsTools: () => boolean;
   /** Told when the whole tool list has been learnt, or learnt anew. */
@@ -84,7 +87,7 @@ export function createSession(options: SessionOptions): Session {
   const { maxOpenCalls, remembered, learnsTools, onLearnt = () => {}, say, now } = options;
   const id = options.id ?? randomBytes(8).toString("hex");
   const calls = { up: createCallTable(maxOpenCalls, now, remembered), down: createCallTable(maxOpenCalls, now) };
-  const catalogues = options.catalogues ?? { stateful: createCatalogue(now), stateless: createCatalogue(now) };
+  const catalogues = options.catalogues ?? createCatalogues(now, options.keepsTools);
   let revision: string | null = null; // that the handshake settled on, once it has
   let client: string | null = null;
   let asked = 0;

@@ -185,7 +185,7 @@ describe("what a user may meet is on a page", () => {
 
   const clauses = [...readKeys(POLICY.schema()), ...readKeys(ANY_CONDITION.schema()), ...readKeys(ANY_ACTION.schema())];
   test.each([...new Set(clauses)])("the key %s of a policy file", (key) => {
-    expect(others["docs/policy.md"]).toMatch(new RegExp(`[\`.]${key}\``));
+    expect(pages["docs/policy.md"]).toMatch(new RegExp(`[\`.]${key}\``));
   });
 
   const options = new Set(COMMANDS.flatMap((command) => command.options.map(({ name }) => name)));

@@ -109,7 +109,7 @@ export function createRig(direction: Direction, revision: string | null, plant: 
   const passage = plant(
     createPassage({
       session,
-      rulebook: { current: { policy: FILTER, chain: null } },
+      rulebook: { current: { policy: FILTER, chain: null, observe: false } },
       learner: createLearner({ session, timeoutMs: 1000 }),
       witness,
       maxParkedBytes: 1024 * 1024,

@@ -136,6 +136,9 @@ describe("a call whose list cannot be had is not forwarded, and is told nothing 
 
 describe("when judging itself goes wrong", () => {
   const broken: ToolFilter = {
+    notFound: "contract",
+    isStrict: false,
+    seen: { hidden: new Set(), shown: new Set() },
     hiddenBy() {
       throw new Error("a secret about the policy");
     },
@@ -202,7 +205,7 @@ function twoPassages() {
   const make = (seen: Witness) =>
     createPassage({
       session,
-      rulebook: { current: { policy: OPEN, chain: null } },
+      rulebook: { current: { policy: OPEN, chain: null, observe: false } },
       learner,
       witness: seen,
       maxParkedBytes: 10,

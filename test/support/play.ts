@@ -42,6 +42,8 @@ export interface StageOptions {
   readonly maxParkedBytes?: number;
   readonly chain?: Chain | null;
   readonly owner?: Owner;
+  readonly observe?: boolean;
+  readonly keepsTools?: boolean;
   /** Takes events, beside the test. */
   readonly audit?: (event: AuditEvent) => void;
 }
@@ -61,6 +63,7 @@ export function stage(policy: Policy, options: StageOptions = {}) {
   const session = createSession({
     maxOpenCalls: options.maxOpenCalls ?? 1000,
     learnsTools: () => policy.tools !== null,
+    keepsTools: options.keepsTools ?? false,
     say: (direction, payload) => (direction === "up" ? toServer : toClient).writeLine(payload),
     now,
     ...(options.owner === undefined ? {} : { owner: options.owner }),
@@ -83,8 +86,9 @@ export function stage(policy: Policy, options: StageOptions = {}) {
     time: () => 0,
     now,
   });
-  const rulebook: Rulebook = { current: { policy, chain: options.chain ?? null } };
-  const learner = createLearner({ session, timeoutMs: options.toolListMs ?? 1000 });
+  const rulebook: Rulebook = { current: { policy, chain: options.chain ?? null, observe: options.observe ?? false } };
+  const mirrors = (): boolean => rulebook.current.policy.tools?.notFound === "upstream";
+  const learner = createLearner({ session, timeoutMs: options.toolListMs ?? 1000, mirrors });
   const passage = createPassage({
     session,
     rulebook,

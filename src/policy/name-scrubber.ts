@@ -1,0 +1,84 @@
+/** Begins a search through the texts of one message. The texts come back without hidden names; null where it took too long. */
+export type Scrubber = () => (text: string) => string | null;
+
+/** What stands in place of a hidden name. */
+const HIDDEN = "[hidden]";
+
+/** Shorter names are words of the language as well: they count only where they stand alone. */
+const MIN_APART = 6;
+
+/** How many names may be compared with some place of a message, all places together. */
+const MAX_COMPARED = 4_000_000;
+
+interface Sought {
+  readonly name: string;
+  readonly isHidden: boolean;
+}
+
+/** Makes a scrubber. A name that is shown stays, also where a hidden one is part of it. */
+export function createScrubber(hidden: Iterable<string>, shown: Iterable<string>): Scrubber {
+  const index = new Map<number, Sought[]>();
+  const add = (text: string, isHidden: boolean): void => {
+    const name = lower(text);
+    if (name === "") return;
+    const key = keyAt(name, 0);
+    const others = index.get(key);
+    if (others === undefined) index.set(key, [{ name, isHidden }]);
+    else others.push({ name, isHidden });
+  };
+  for (const name of hidden) add(name, true);
+  for (const name of shown) add(name, false);
+  for (const names of index.values()) names.sort((one, other) => other.name.length - one.name.length);
+
+  return () => {
+    let compared = 0;
+
+    function find(text: string, at: number): Sought | null {
+      for (const key of [keyAt(text, at), text.charCodeAt(at)]) {
+        for (const sought of index.get(key) ?? []) {
+          compared++;
+          if (text.startsWith(sought.name, at) && standsAlone(text, at, sought.name.length)) return sought;
+        }
+      }
+      return null;
+    }
+
+    return (text) => {
+      const searched = lower(text);
+      let clean = "";
+      let kept = 0; // behind what has been copied
+      for (let at = 0; at < searched.length;) {
+        const found = find(searched, at);
+        if (compared > MAX_COMPARED) return null;
+        if (found === null) {
+          at++;
+          continue;
+        }
+        if (found.isHidden) {
+          clean += text.slice(kept, at) + HIDDEN;
+          kept = at + found.name.length;
+        }
+        at += found.name.length;
+      }
+      return kept === 0 ? text : clean + text.slice(kept);
+    };
+  };
+}
+
+/** In either case, but only where places stay what they are. */
+function lower(text: string): string {
+  const folded = text.toLowerCase();
+  return folded.length === text.length ? folded : text;
+}
+
+/** The first two characters; of a name that has but one, that one. */
+function keyAt(text: string, at: number): number {
+  return at + 1 < text.length ? text.charCodeAt(at + 1) * 65_536 + text.charCodeAt(at) : text.charCodeAt(at);
+}
+
+function standsAlone(text: string, at: number, length: number): boolean {
+  if (length >= MIN_APART) return true;
+  return !WORD.test(text.charAt(at - 1)) && !WORD.test(text.charAt(at + length));
+}
+
+const WORD = /[\p{L}\p{N}_]/u;

@@ -1,0 +1,88 @@
+import type { WireError } from "../../message/compose.ts";
+import type { NotificationEnvelope, RequestEnvelope, ResultEnvelope } from "../../message/envelope.ts";
+import type { Message } from "../../message/message.ts";
+import { showText } from "../../message/text.ts";
+import { eraOf } from "../../session/era.ts";
+import type { Turn } from "../../session/turn.ts";
+import { type Decision, PASS } from "../verdict.ts";
+import { type Kind, kindsOf, LISTS, readList, readSubjects, type Subject } from "./asked.ts";
+import type { NameFilter } from "./name-filter.ts";
+
+/** What decides about prompts and resources; null where all of them may be seen. */
+export type NameFilters = Readonly<Record<Kind, NameFilter | null>>;
+
+/** What is hidden is not listed, and asking for it is like asking for what never was. */
+export function judgeNames(filters: NameFilters, turn: Turn): Decision {
+  const { message, answers } = turn;
+  const { envelope } = message;
+  switch (envelope.kind) {
+    case "request":
+      return judgeRequest(filters, message, envelope);
+    case "notification":
+      return judgeUpdate(filters, message, envelope);
+    case "result":
+      return answers === undefined ? PASS : judgeList(filters, message, envelope, answers.method.name);
+    case "error":
+    case "batch":
+    case "opaque":
+      return PASS;
+  }
+}
+
+function judgeRequest(filters: NameFilters, message: Message, envelope: RequestEnvelope): Decision {
+  if (kindsOf(envelope.method.name).every((kind) => filters[kind] === null)) return PASS;
+  const subjects = readSubjects(message.bytes, envelope.method.name, envelope.params);
+  if (subjects === "unreadable") return UNREADABLE;
+  for (const subject of subjects) {
+    const filter = filters[subject.kind];
+    if (filter === null) continue;
+    if (subject.text === null) return UNREADABLE;
+    if (filter.hiddenBy([subject.text])[0] === null) continue;
+    return {
+      verdict: { do: "deny", error: notFound(subject, message, envelope) },
+      rule: subject.kind,
+      about: subject.text,
+    };
+  }
+  return PASS;
+}
+
+/** The answer of a server that has no such thing. */
+function notFound({ kind, text }: Subject, { bytes }: Message, { params }: RequestEnvelope): WireError {
+  if (kind === "prompts") return { code: -32602, message: `Prompt not found: ${showText(text ?? "", 256)}` };
+  // 2026-07-28 has no code of its own for it any more.
+  const code = eraOf(bytes, params) === "stateless" ? -32602 : -32002;
+  return { code, message: "Resource not found", data: { uri: showText(text ?? "", MAX_SHOWN_CHARACTERS) } };
+}
+
+const MAX_SHOWN_CHARACTERS = 2048;
+
+/** News of a resource that is hidden is no news. */
+function judgeUpdate({ resources }: NameFilters, { bytes }: Message, envelope: NotificationEnvelope): Decision {
+  if (resources === null || envelope.method.name !== "notifications/resources/updated") return PASS;
+  const subjects = readSubjects(bytes, envelope.method.name, envelope.params);
+  const text = subjects === "unreadable" ? null : (subjects[0]?.text ?? null);
+  if (text !== null && resources.hiddenBy([text])[0] === null) return PASS;
+  return { verdict: { do: "drop" }, rule: "resources", ...(text === null ? {} : { about: text }) };
+}
+
+function judgeList(filters: NameFilters, { bytes }: Message, { result }: ResultEnvelope, method: string): Decision {
+  const list = LISTS.get(method);
+  if (list === undefined) return PASS;
+  const filter = filters[list.kind];
+  if (filter === null) return PASS;
+  const entries = readList(bytes, result, list);
+  if (entries === null) return { verdict: { do: "deny", error: NO_LIST }, rule: `${list.kind}:unreadable-list` };
+  const fates = filter.hiddenBy(entries.map(({ text }) => text ?? ""));
+  const hidden = new Set(entries.flatMap(({ text }, index) => (text === null || fates[index] !== null ? [index] : [])));
+  if (hidden.size === 0) return PASS;
+  return { verdict: { do: "hide", elements: entries.map(({ span }) => span), hidden }, rule: list.kind };
+}
+
+const NO_LIST = { code: -32000, message: "Invalid response" };
+
+/** A request that does not say in one way what it is about. */
+const UNREADABLE: Decision = {
+  verdict: { do: "deny", error: { code: -32602, message: "Invalid params: it does not say what it is about" } },
+  rule: "names:unreadable",
+};

@@ -1,0 +1,88 @@
+import { eachText } from "../message/each-text.ts";
+import { cutElements, type Edit } from "../message/edit.ts";
+import type { Span } from "../message/envelope.ts";
+import { findMember, listElements, readString } from "../message/members.ts";
+import { readText } from "../message/text.ts";
+import { OPEN_ARRAY } from "../message/characters.ts";
+import type { Turn } from "../session/turn.ts";
+import type { ToolFilter } from "./tool-filter.ts";
+import { type Decision, PASS } from "./verdict.ts";
+import { createScrubber, type Scrubber } from "./name-scrubber.ts";
+
+/** Takes the names of hidden tools out of what a server says: errors, completions, log messages. Nothing else changes. */
+export function scrub(filter: ToolFilter, turn: Turn): Decision {
+  const { message, answers } = turn;
+  const { bytes, envelope, direction } = message;
+  if (direction === "up") return PASS;
+  const { hidden, shown } = filter.seen;
+  if (hidden.size === 0) return PASS;
+  switch (envelope.kind) {
+    case "error":
+      return decide(editTexts(bytes, envelope.error, scrubberFor(hidden, shown)));
+    case "notification":
+      if (envelope.method.name !== "notifications/message" || envelope.params === null) return PASS;
+      return decide(editTexts(bytes, envelope.params, scrubberFor(hidden, shown)));
+    case "result":
+      if (answers?.method.name !== "completion/complete") return PASS;
+      return decide(cutValues(bytes, envelope.result, scrubberFor(hidden, shown)));
+    case "request":
+    case "batch":
+    case "opaque":
+      return PASS;
+  }
+}
+
+const RULE = "tools:strict";
+
+function decide(edits: Edit[] | null): Decision {
+  // What could not be looked through in time: an answer becomes an error, and nobody waits for the rest.
+  if (edits === null)
+    return { verdict: { do: "deny", error: { code: -32000, message: "Invalid response" } }, rule: RULE };
+  return edits.length === 0 ? PASS : { verdict: { do: "edit", edits }, rule: RULE };
+}
+
+// One for all messages until the names change: they are indexed.
+let last: { readonly hidden: ReadonlySet<string>; readonly sizes: string; readonly scrubber: Scrubber } | null = null;
+
+function scrubberFor(hidden: ReadonlySet<string>, shown: ReadonlySet<string>): Scrubber {
+  const sizes = `${hidden.size}/${shown.size}`;
+  if (last === null || last.hidden !== hidden || last.sizes !== sizes) {
+    last = { hidden, sizes, scrubber: createScrubber(hidden, shown) };
+  }
+  return last.scrubber;
+}
+
+/** Strings are decoded first, so that an escape hides nothing, and only those that change are written anew. */
+function editTexts(bytes: Buffer, span: Span, scrubber: Scrubber): Edit[] | null {
+  const edits: Edit[] = [];
+  const search = scrubber();
+  let keys = 0;
+  let isOver = false;
+  eachText(bytes, span, ({ start, end, isKey }) => {
+    const text = readText(bytes, start + 1, end - 1);
+    const next = isOver ? text : search(text);
+    if (next === null) isOver = true;
+    else if (next !== text) {
+      // Two keys that are alike now would make a message that nobody can read.
+      const said = isKey && keys++ > 0 ? `${next} ${keys}` : next;
+      edits.push({ span: { start, end }, by: Buffer.from(JSON.stringify(said)) });
+    }
+    return true;
+  });
+  return isOver ? null : edits;
+}
+
+/** A value that names a hidden tool is not proposed. */
+function cutValues(bytes: Buffer, result: Span, scrubber: Scrubber): Edit[] | null {
+  const completion = findMember(bytes, result, "completion");
+  const values = completion === null ? null : findMember(bytes, completion, "values");
+  if (values === null || bytes[values.start] !== OPEN_ARRAY) return [];
+  const search = scrubber();
+  const elements = listElements(bytes, values);
+  const found = elements.map((span) => {
+    const text = readString(bytes, span);
+    const next = text === null ? "" : search(text);
+    return next === null ? null : text !== null && next !== text;
+  });
+  return found.includes(null) ? null : cutElements(elements, (index) => found[index] === true);
+}

@@ -1,0 +1,85 @@
+import { ProxyError } from "../errors.ts";
+import type { NameSettings, ToolSettings } from "../policy/file/settings.ts";
+import type { NameFilters } from "../policy/names/judge-names.ts";
+import { createNameFilter, readName } from "../policy/names/name-filter.ts";
+import { readUri } from "../policy/names/uri-readings.ts";
+import type { Pattern } from "../policy/patterns.ts";
+import { checkMembers, readPatterns } from "./options.ts";
+
+/** Names to hide, and the only ones to show. */
+export interface NameLists {
+  readonly deny?: readonly (Pattern | string)[];
+  readonly allow?: readonly (Pattern | string)[];
+}
+
+/** How the tool filter behaves. Null is for what it does unless said otherwise. */
+export type ToolManners = Pick<ToolSettings, "cache" | "refresh" | "notFound" | "hide">;
+
+/** What a proxy decides by name, beside the patterns for tools. What a policy file says of it fits in here. */
+export interface NameOptions {
+  /** How the tool filter behaves, and more patterns for it. */
+  readonly tools?: NameLists & Partial<ToolManners>;
+  /** By name. */
+  readonly prompts?: NameLists;
+  /** By link, or template for links. */
+  readonly resources?: NameLists;
+}
+
+/** The same, checked and complete. */
+export interface NamePolicy {
+  readonly tools: NameSettings & ToolManners;
+  readonly prompts: NameSettings;
+  readonly resources: NameSettings;
+}
+
+/** Checks what is decided by name. */
+export function readNames(options: NameOptions | undefined): NamePolicy {
+  if (options !== undefined) checkMembers(options, "names", ["tools", "prompts", "resources"]);
+  return {
+    tools: { ...readLists(options, "tools"), ...readManners(options?.tools ?? {}) },
+    prompts: readLists(options, "prompts"),
+    resources: readLists(options, "resources"),
+  };
+}
+
+const CHOICES: { readonly [Key in keyof ToolManners]: readonly NonNullable<ToolManners[Key]>[] } = {
+  cache: ["startup", "session"],
+  refresh: ["never", "on_change"],
+  notFound: ["contract", "spec", "upstream"],
+  hide: ["plain", "strict"],
+};
+
+function readManners(options: Partial<ToolManners>): ToolManners {
+  const { cache = null, refresh = null, notFound = null, hide = null } = options;
+  const manners: ToolManners = { cache, refresh, notFound, hide };
+  for (const [name, choices] of Object.entries(CHOICES)) {
+    const value = manners[name as keyof ToolManners];
+    if (value === null || (choices as readonly string[]).includes(value)) continue;
+    const remedy = `Write one of ${choices.join(", ")}, or leave it out`;
+    throw new ProxyError("BAD_USAGE", `names.tools.${name} cannot be what it is`, remedy);
+  }
+  return manners;
+}
+
+function readLists(options: NameOptions | undefined, kind: keyof NameOptions): NameSettings {
+  const lists = options?.[kind] ?? {};
+  const where = `names.${kind}`;
+  checkMembers(lists, where, kind === "tools" ? ["deny", "allow", ...Object.keys(CHOICES)] : ["deny", "allow"]);
+  return { deny: readPatterns(lists, "deny", `${where}.`), allow: readPatterns(lists, "allow", `${where}.`) };
+}
+
+/** The filters for prompts and resources; null where there is nothing to hide. */
+export function createNameFilters(
+  { prompts, resources }: NamePolicy,
+  onHang: (pattern: string) => void,
+): NameFilters | null {
+  if (!isSet(prompts) && !isSet(resources)) return null;
+  return {
+    prompts: isSet(prompts) ? createNameFilter({ ...prompts, read: readName, onHang }) : null,
+    resources: isSet(resources) ? createNameFilter({ ...resources, read: readUri, onHang }) : null,
+  };
+}
+
+function isSet({ deny, allow }: NameSettings): boolean {
+  return deny.length > 0 || allow.length > 0;
+}
