@@ -239,6 +239,6 @@ describe("what cannot be audited does not pass", () => {
     isFull = true;
     await server('{"jsonrpc":"2.0","id":2,"result":{"content":[]}}\n');
     expect([heard("server"), heard("client")]).toEqual(["", internal(2)]);
-    expect(session.calls.up.size).toBe(0);
+    expect(session.calls.up.size()).toBe(0);
   });
 });

@@ -31,7 +31,7 @@ describe("a message that cannot be carried out", () => {
     passOn(passage, PING, "up", BODIES, carry);
     expect(carried).toEqual([`nothing | ${FAULT}`]);
     expect(troubles).toEqual(["internal"]);
-    expect(session.calls.up.size).toBe(0);
+    expect(session.calls.up.size()).toBe(0);
     passOn(passage, PING, "up", BODIES, carry);
     expect(carried[1]).toBe("untouched | null");
   });
