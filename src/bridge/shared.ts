@@ -13,7 +13,7 @@ import { type Named, numberOf, rename, restore, wantsLog } from "./aliases.ts";
 import { CLOSED } from "./answers.ts";
 import { exchangeFor } from "./mirror.ts";
 import { createPostReply, type PostReply } from "./post-reply.ts";
-import { answerHere } from "./refusal.ts";
+import { answerHere, NO_SERVER } from "./refusal.ts";
 import { createSeat, type Knowledge, type Seat, type SeatOptions } from "./seats.ts";
 import type { ServerEnd, ServerListener } from "./server-end.ts";
 
@@ -202,7 +202,7 @@ export function createShared({ seats, open, maxBehindBytes }: SharedOptions): Sh
       if (current !== null) return current.isFull ? current.whenReady(go) : go();
       start().then(go, (error: unknown) => {
         seats.witness.trouble("http:no-server", error instanceof Error ? error.message : String(error));
-        replyError(visit.response, 502, { code: -32000, message: "The server could not be started" }, null);
+        replyError(visit.response, 502, NO_SERVER, null);
       });
     },
     async close() {
