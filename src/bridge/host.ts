@@ -1,11 +1,10 @@
-import { admits } from "../link/http/client-head.ts";
 import type { Visit } from "../link/http/door.ts";
 import { replyEmpty, replyError } from "../link/http/reply.ts";
 import { openMessage, whole } from "../message/message.ts";
 import { eraOf } from "../session/era.ts";
 import { type Hosted, type HostedOptions, openHosted } from "./hosted.ts";
 import { ownerOf } from "./owner.ts";
-import { NO_SESSION, NOT_ALLOWED, readMessage } from "./refusal.ts";
+import { FULL, NO_SERVER, NO_SESSION, NOT_ALLOWED, readMessage } from "./refusal.ts";
 
 /** Sessions of ours, each with a server session of its own. */
 export interface Host {
@@ -92,9 +91,6 @@ export function createHost(options: HostOptions): Host {
   function post(visit: Visit): void {
     const { head, response } = visit;
     const { sessionId, protocolVersion } = head;
-    if (!admits(head.accept, "application/json") && !admits(head.accept, "text/event-stream")) {
-      return replyError(response, 406, NOT_ACCEPTABLE, null);
-    }
     readMessage(visit, maxMessageBytes, (body) => {
       const session = find(sessionId, visit);
       if (session !== null) {
@@ -163,13 +159,7 @@ export function createHost(options: HostOptions): Host {
 }
 
 const SWEEP_MS = 10_000;
-const FULL = { code: -32000, message: "Too many sessions" };
-const NO_SERVER = { code: -32000, message: "The server could not be started" };
 const SESSION_MISSING = { code: -32000, message: "Bad Request: Mcp-Session-Id header is required" };
-const NOT_ACCEPTABLE = {
-  code: -32000,
-  message: "Not Acceptable: Client must accept application/json and text/event-stream",
-};
 const BAD_VERSION = { code: -32000, message: "Bad Request: Unsupported protocol version" };
 
 /** Revisions look like dates; which of them the server speaks it said itself. */

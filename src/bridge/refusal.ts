@@ -38,5 +38,7 @@ const TOO_LARGE = { code: -32600, message: "Invalid request: message too large" 
 const NO_ROOM = { code: -32000, message: "Too many messages at once" };
 const UNREADABLE = { code: -32700, message: "Parse error" };
 
+export const FULL = { code: -32000, message: "Too many sessions" };
+export const NO_SERVER = { code: -32000, message: "The server could not be started" };
 export const NO_SESSION = { code: -32001, message: "Session not found" };
 export const NOT_ALLOWED = { code: -32000, message: "Method not allowed." };

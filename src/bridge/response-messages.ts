@@ -33,7 +33,8 @@ export interface ReadingOptions {
   readonly take: (payload: Payload) => void;
 }
 
-const DEFAULT_RETRY_MS = 1000;
+/** How long to wait before a stream is asked for again that says nothing about it. */
+export const DEFAULT_RETRY_MS = 1000;
 
 /** Reads the messages out of a response, and makes a message of one that has none but should. */
 export function readResponse(options: ReadingOptions): Reading {

@@ -1,5 +1,6 @@
+import { composeError, type WireError } from "../message/compose.ts";
 import type { Gist } from "../message/gist.ts";
-import type { Message, Payload } from "../message/message.ts";
+import { type Message, type Payload, whole } from "../message/message.ts";
 import type { Exchange } from "../session/exchange.ts";
 
 /** One session with a server, message by message, whatever its transport. */
@@ -27,6 +28,12 @@ export interface ServerListener {
   /** Whether more should wait. */
   readonly isFull: boolean;
   whenReady(resume: () => void): void;
+}
+
+/** Answers a request in place of a server that did not take it. Whatever else it did not take is only told. */
+export function answerInstead(listener: ServerListener, { envelope }: Message, error: WireError): void {
+  if (envelope.kind === "request") listener.message(whole(composeError(envelope.id, error)), BODIES);
+  else listener.trouble("http:refused", `the server did not take a message: ${error.message}`);
 }
 
 /** Messages that came by HTTP: line breaks may stand between tokens. */

@@ -15,7 +15,7 @@ import { exchangeFor } from "./mirror.ts";
 import { ownerOf } from "./owner.ts";
 import { createPassers } from "./passers.ts";
 import { createPostReply, type PostReply } from "./post-reply.ts";
-import { answerHere } from "./refusal.ts";
+import { answerHere, NO_SERVER } from "./refusal.ts";
 import { createSeat, mirrorsServer, type Knowledge, type Seat, type SeatOptions } from "./seats.ts";
 import type { ServerEnd, ServerListener } from "./server-end.ts";
 
@@ -208,7 +208,7 @@ export function createShared({ seats, open, maxBehindBytes }: SharedOptions): Sh
       if (current !== null) return current.isFull ? current.whenReady(go) : go();
       start().then(go, (error: unknown) => {
         seats.witness.trouble("http:no-server", error instanceof Error ? error.message : String(error));
-        replyError(visit.response, 502, { code: -32000, message: "The server could not be started" }, null);
+        replyError(visit.response, 502, NO_SERVER, null);
       });
     },
     async close() {

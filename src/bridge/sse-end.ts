@@ -2,12 +2,12 @@ import { ConnectionError } from "../errors.ts";
 import type { Address } from "../link/upstream/address.ts";
 import { kindOf } from "../link/upstream/head.ts";
 import type { Pool, UpstreamCall } from "../link/upstream/pool.ts";
-import { composeError } from "../message/compose.ts";
+import type { WireError } from "../message/compose.ts";
 import { createExcess } from "../message/gist.ts";
-import { type Message, whole } from "../message/message.ts";
+import type { Message } from "../message/message.ts";
 import { createEventFramer, pickData } from "../wire/events.ts";
 import { CLOSED, refusedWith } from "./answers.ts";
-import { BODIES, type ServerEnd, type ServerListener } from "./server-end.ts";
+import { answerInstead, BODIES, type ServerEnd, type ServerListener } from "./server-end.ts";
 import { createTurnstile } from "./turnstile.ts";
 
 /** What a session of the older transport is made of. */
@@ -29,10 +29,8 @@ export function openSseEnd(options: SseOptions): Promise<ServerEnd> {
   const posts = new Set<UpstreamCall>();
   const turnstile = createTurnstile();
 
-  function answer({ envelope }: Message, error: { code: number; message: string }): void {
-    if (isOver) return;
-    if (envelope.kind === "request") listener.message(whole(composeError(envelope.id, error)), BODIES);
-    else listener.trouble("http:refused", `the server did not take a message: ${error.message}`);
+  function answer(about: Message, error: WireError): void {
+    if (!isOver) answerInstead(listener, about, error);
   }
 
   return new Promise((resolve, reject) => {

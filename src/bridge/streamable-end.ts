@@ -1,15 +1,14 @@
 import type { ConnectionError } from "../errors.ts";
 import type { Pool, UpstreamCall } from "../link/upstream/pool.ts";
 import { headerOf } from "../link/upstream/head.ts";
-import { composeError } from "../message/compose.ts";
 import { findMember, readString } from "../message/members.ts";
-import { type Message, openMessage, type Payload, whole } from "../message/message.ts";
+import { type Message, openMessage, type Payload } from "../message/message.ts";
 import type { Exchange } from "../session/exchange.ts";
 import type { ResponseHead } from "../wire/http-head.ts";
-import { CLOSED } from "./answers.ts";
+import { CLOSED, refusedWith } from "./answers.ts";
 import { mirrorHeaders, type SchemaReader } from "./mirror.ts";
-import { readResponse, type Reading } from "./response-messages.ts";
-import { BODIES, type ServerEnd, type ServerListener } from "./server-end.ts";
+import { DEFAULT_RETRY_MS, readResponse, type Reading } from "./response-messages.ts";
+import { answerInstead, BODIES, type ServerEnd, type ServerListener } from "./server-end.ts";
 import { type Ended, holdBack, openStream, type Resumable } from "./open-stream.ts";
 import { BOTH, createStreamableSession, isReady } from "./streamable-session.ts";
 import { createTurnstile } from "./turnstile.ts";
@@ -160,10 +159,9 @@ export function createStreamableEnd(options: StreamableOptions): ServerEnd {
 
     function finish(done: Message, refusal: ResponseHead | null, events: Resumable | null): void {
       running.delete(done);
-      if (refusal !== null)
-        answer(done, { code: -32000, message: `The server answered with status ${refusal.status}` });
+      if (refusal !== null) answerInstead(listener, done, refusedWith(refusal.status));
       else if (events !== null && events.lastId !== undefined && listener.isWaiting(done)) resume(done, events, 0);
-      else if (listener.isWaiting(done)) answer(done, CLOSED);
+      else if (listener.isWaiting(done)) answerInstead(listener, done, CLOSED);
       // A server may have wanted to hear this first.
       if (options.listens && isReady(done) && isTooEarly && !isOver) listen(null, 0);
       taken();
@@ -175,12 +173,7 @@ export function createStreamableEnd(options: StreamableOptions): ServerEnd {
     if (isOver) return;
     options.watch?.failed(error);
     listener.trouble("http:connection", error.internalDetails);
-    answer(about, CLOSED);
-  }
-
-  function answer({ envelope }: Message, error: { code: number; message: string }): void {
-    if (envelope.kind === "request") listener.message(whole(composeError(envelope.id, error)), BODIES);
-    else listener.trouble("http:refused", `the server did not take a message: ${error.message}`);
+    answerInstead(listener, about, CLOSED);
   }
 
   function take(payload: Payload, about: Message | null, exchange: Exchange): void {
@@ -202,7 +195,7 @@ export function createStreamableEnd(options: StreamableOptions): ServerEnd {
         const next = { lastId: events?.lastId ?? lastId, retryMs: events?.retryMs ?? retryMs };
         const isRefused = status === null || status >= 300;
         if (listener.isWaiting(about) && failures < MAX_FAILURES) resume(about, next, isRefused ? failures + 1 : 0);
-        else if (listener.isWaiting(about)) answer(about, CLOSED);
+        else if (listener.isWaiting(about)) answerInstead(listener, about, CLOSED);
       });
     }, retryMs);
     timer.unref();
@@ -288,7 +281,6 @@ export function createStreamableEnd(options: StreamableOptions): ServerEnd {
   };
 }
 
-const DEFAULT_RETRY_MS = 1000;
 const MAX_FAILURES = 5;
 const GOODBYE_MS = 1000;
 /** How long others wait for a message without an answer to be taken. */

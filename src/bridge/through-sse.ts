@@ -9,8 +9,8 @@ import { whole } from "../message/message.ts";
 import { passOn } from "../relay/pass-on.ts";
 import { type EventFrame, replaceData } from "../wire/events.ts";
 import { CLOSED, refusedWith } from "./answers.ts";
-import { answerHere, NO_SESSION, NOT_ALLOWED, readMessage } from "./refusal.ts";
 import { ownerOf } from "./owner.ts";
+import { answerHere, FULL, NO_SESSION, NOT_ALLOWED, readMessage } from "./refusal.ts";
 import { createSeat, type Knowledge, type Seat, type SeatOptions } from "./seats.ts";
 import { BODIES } from "./server-end.ts";
 import { pathOf } from "./sse-end.ts";
@@ -184,5 +184,3 @@ function end({ seat, stream, visit }: Passenger): void {
   for (const answer of seat.passage.giveUp("up", CLOSED)) stream.write(frameMessage(answer));
   stream.end();
 }
-
-const FULL = { code: -32000, message: "Too many sessions" };

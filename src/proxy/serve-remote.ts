@@ -5,13 +5,11 @@ import { mirrorHeaders } from "../bridge/mirror.ts";
 import { createOauthPass } from "../bridge/oauth.ts";
 import { ownerOf } from "../bridge/owner.ts";
 import { createSeat, REMEMBERED } from "../bridge/seats.ts";
-import { BODIES } from "../bridge/server-end.ts";
+import { answerInstead, BODIES, type ServerListener } from "../bridge/server-end.ts";
 import { createThrough } from "../bridge/through.ts";
 import { createThroughSse } from "../bridge/through-sse.ts";
 import { readResponse } from "../bridge/response-messages.ts";
-import { composeError } from "../message/compose.ts";
-import type { Gist } from "../message/gist.ts";
-import { type Message, openMessage, whole } from "../message/message.ts";
+import { openMessage, whole } from "../message/message.ts";
 import type { Service } from "./http-proxy.ts";
 import type { RemoteServer } from "./remote.ts";
 import type { Hub } from "./hub.ts";
@@ -50,15 +48,14 @@ export function createRemoteService({
   function say(guest: Guest, direction: "up" | "down", payload: Buffer): void {
     if (direction === "down") return; // whoever waits on a request is answered there
     const about = openMessage(whole(payload), "up", "refuse");
-    const listener = {
-      message: (body: Parameters<typeof guest.seat.passage.pass>[0]) =>
-        void guest.seat.passage.pass(body, "down", BODIES),
-      lost: (gist: Gist, bytes: number) => void guest.seat.passage.lose(gist, bytes, "down"),
-      isWaiting: ({ envelope }: Message) =>
+    const listener: ServerListener = {
+      message: (body, exchange) => void guest.seat.passage.pass(body, "down", exchange),
+      lost: (gist, bytes) => void guest.seat.passage.lose(gist, bytes, "down"),
+      isWaiting: ({ envelope }) =>
         envelope.kind === "request" && guest.seat.session.calls.up.find(envelope.id.key) !== undefined,
-      trouble: (kind: string, text: string) => hub.witness.trouble(kind, text),
+      trouble: (kind, text) => hub.witness.trouble(kind, text),
       isFull: false,
-      whenReady: (resume: () => void) => resume(),
+      whenReady: (resume) => resume(),
     };
     let reading: ReturnType<typeof readResponse> | null = null;
     // The client's own headers speak of another message.
@@ -68,14 +65,19 @@ export function createRemoteService({
       { method: "POST", path: found.address.path, headers: headers + ENCODING + server.headers(), body: payload },
       {
         head(head) {
-          reading = readResponse({ head, about, maxMessageBytes, listener, take: (body) => listener.message(body) });
+          reading = readResponse({
+            head,
+            about,
+            maxMessageBytes,
+            listener,
+            take: (body) => listener.message(body, BODIES),
+          });
         },
         body: (bytes) => reading?.push(bytes),
         done: () => void reading?.end(),
         failed() {
           reading?.breakOff();
-          if (about.envelope.kind !== "request") return;
-          listener.message(whole(composeError(about.envelope.id, CLOSED)));
+          answerInstead(listener, about, CLOSED);
         },
       },
     );
