@@ -47,7 +47,7 @@ export interface ProxyOptions {
   readonly auditAll?: boolean;
   readonly limits?: Partial<Limits>;
   readonly timeouts?: Partial<Timeouts>;
-  /** What a policy file says, with rules and all. What is an option here is taken from there. */
+  /** What a policy file says: its rules, and what is no option of its own. The options themselves are not taken from it. */
   readonly policy?: PolicySettings;
   /** Where that file is. */
   readonly policyFolder?: string;
