@@ -4,6 +4,8 @@ import { list, map } from "./collections.ts";
 import { field } from "./fields.ts";
 import { json } from "./json.ts";
 import { paths } from "./addresses.ts";
+import type { ScalarNode } from "./node.ts";
+import { isProblem } from "./page.ts";
 import { rulePattern } from "./patterns.ts";
 import { named, needed, optional, refine, type Shape } from "./shape.ts";
 import { duration } from "./units.ts";
@@ -109,9 +111,12 @@ const CONDITIONS: Readonly<Record<Condition["is"], Clause<Condition>>> = {
   cel: {
     help: "An expression in CEL over method, params, result, error, session and client is true.",
     shape: refine(text({ what: "an expression" }), (expression, node, page) => {
-      const made = page.engines.cel?.(expression) ?? {};
-      if (!("problem" in made)) return { is: "cel", expression };
-      return page.wrong(node, "bad-expression", `The expression ${String(made.problem)}`, null);
+      const made = page.engines.cel(expression);
+      if (!isProblem(made)) return { is: "cel", expression };
+      const { problem, at = null } = made;
+      const flaw = { code: "bad-expression", message: `This expression cannot be used: ${problem}` } as const;
+      if (at === null) return page.wrong(node, flaw.code, flaw.message, null);
+      return page.flawed(node as ScalarNode, { ...flaw, suggestion: null, at, length: 1 });
     }),
   },
 };

@@ -13,14 +13,21 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 /** What is needed to read patterns and expressions: the engines that will run them. */
 export interface Engines {
   /** Makes a pattern of its source, or says what is wrong with it. */
-  readonly pattern: ((source: string) => RulePattern | Problem) | null;
+  readonly pattern: (source: string) => RulePattern | Problem;
   /** Says what is wrong with an expression in CEL; anything else is right. */
-  readonly cel: ((expression: string) => object | Problem) | null;
+  readonly cel: (expression: string) => unknown;
+}
+
+/** Whether an engine has something to say against what it was given. */
+export function isProblem(made: unknown): made is Problem {
+  return typeof made === "object" && made !== null && "problem" in made;
 }
 
 /** What an engine has to say against something. */
 export interface Problem {
   readonly problem: string;
+  /** Where in it, if that can be told. */
+  readonly at?: number | null;
 }
 
 /** A file that is being read: what is known of it, and what was found to be wrong. */
@@ -54,13 +61,11 @@ export interface PageOptions {
   /** How it is called in messages. */
   readonly file: string;
   readonly env: Environment;
-  readonly engines?: Engines;
+  readonly engines: Engines;
 }
 
-const NO_ENGINES: Engines = { pattern: null, cel: null };
-
 /** Begins to read a file. */
-export function openPage(text: string, { file, env, engines = NO_ENGINES }: PageOptions): Page {
+export function openPage(text: string, { file, env, engines }: PageOptions): Page {
   const source = openSource(text);
   const path: (string | number)[] = [];
   const found = { error: [] as Found[], warning: [] as Found[] };

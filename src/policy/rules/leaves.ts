@@ -152,14 +152,18 @@ type TextTest = (look: Look, text: string) => boolean;
 
 function matching(pattern: RulePattern): TextTest {
   const literal = readLiteral(pattern.source);
-  const size = "size" in pattern && typeof pattern.size === "number" ? pattern.size : COMMON_SIZE;
   return (look, text) => {
     if (text.length > MAX_MATCHED_CHARACTERS)
       throw new Unjudgeable(`a text of more than ${MAX_MATCHED_CHARACTERS} characters`);
     if (literal !== null) return hasLiteral(literal, text);
-    spend(look, text.length * size);
+    spend(look, text.length * sizeOf(pattern));
     return pattern.test(text);
   };
+}
+
+// Asked when it is run: how large a pattern is shows when it is compiled.
+function sizeOf(pattern: RulePattern): number {
+  return "size" in pattern && typeof pattern.size === "number" ? pattern.size : COMMON_SIZE;
 }
 
 /** What a pattern counts for that does not say how large it is. */

@@ -1,4 +1,5 @@
 import type { RE2JS } from "re2js";
+import { isPlainPattern } from "./plain-pattern.ts";
 import type { RulePattern } from "./rule.ts";
 import { Unjudgeable } from "./unjudgeable.ts";
 
@@ -20,11 +21,12 @@ export interface PatternProblem {
 }
 
 /** Turns the source of a pattern into one that can be run, or says what is wrong with it. */
-export type CompilePattern = (source: string) => RulePattern | PatternProblem;
+export type CompilePattern = (source: string) => SizedPattern | PatternProblem;
 
 /** A pattern, and what running it costs. */
 export interface SizedPattern extends RulePattern {
   readonly size: number;
+  findAll: NonNullable<RulePattern["findAll"]>;
 }
 
 /** Loads the engine for patterns. It is large; only policies that have patterns need it. */
@@ -34,7 +36,7 @@ export async function loadPatterns(): Promise<CompilePattern> {
   return (source) => {
     const before = known.get(source);
     if (before !== undefined) return before;
-    const made = compile(engine, source);
+    const made = isPlainPattern(source) ? putOff(engine, source) : compile(engine, source);
     if (known.size < MAX_KNOWN) known.set(source, made);
     return made;
   };
@@ -44,13 +46,40 @@ export async function loadPatterns(): Promise<CompilePattern> {
 const MAX_KNOWN = 10_000;
 
 /** Whether something is a pattern that can be run. */
-export function isPattern(made: RulePattern | PatternProblem): made is RulePattern {
+export function isPattern(made: SizedPattern | PatternProblem): made is SizedPattern {
   return "test" in made;
+}
+
+/**
+ * Making a program of a pattern costs more than reading the rule around it. Where it is clear that
+ * there will be one, it is made when the pattern is first used.
+ */
+function putOff(engine: typeof RE2JS, source: string): SizedPattern {
+  let made: SizedPattern | undefined;
+  const use = (): SizedPattern => (made ??= compilePlain(engine, source));
+  return {
+    source,
+    get size() {
+      return use().size;
+    },
+    test: (text) => use().test(text),
+    findAll: (text) => use().findAll(text),
+  };
+}
+
+function compilePlain(engine: typeof RE2JS, source: string): SizedPattern {
+  const made = compile(engine, source);
+  if (isPattern(made)) return made;
+  throw new Unjudgeable(`a pattern that ${made.problem}`);
 }
 
 function compile(engine: typeof RE2JS, source: string): SizedPattern | PatternProblem {
   const unsupported = findUnsupported(source);
   if (unsupported !== null) return { problem: unsupported };
+  // Such a one would take milliseconds to write out, only to be refused.
+  const repeats = Array.from(source.matchAll(/\{(\d+)/g), ([, count]) => Number(count));
+  if (repeats.reduce((sum, each) => sum + each, 0) > MAX_PATTERN_SIZE)
+    return { problem: "is too large: it has too many repetitions" };
   let expression: RE2JS;
   try {
     // The one spelling of JavaScript that RE2 does not know and everybody writes.

@@ -2,7 +2,11 @@ import * as fc from "fast-check";
 import { RE2JS } from "re2js";
 import { describe, expect, test } from "vitest";
 import { isFlaw } from "../../../src/policy/file/mistake.ts";
-import { isPlainPattern, parseRulePattern } from "../../../src/policy/file/patterns.ts";
+import { parseRulePattern } from "../../../src/policy/file/patterns.ts";
+import { isPattern, loadPatterns } from "../../../src/policy/rules/patterns.ts";
+import { isPlainPattern } from "../../../src/policy/rules/plain-pattern.ts";
+
+const compile = await loadPatterns();
 
 describe("a pattern is searched for, not anchored, in RE2's syntax", () => {
   test.each([
@@ -15,9 +19,20 @@ describe("a pattern is searched for, not anchored, in RE2's syntax", () => {
     ["^/home/.*\\.(key|pem)$", "/home/me/x.pem", true],
     ["(?:a|b)c?", "xb", true],
   ])("%s on %s", (source, subject, expected) => {
-    const pattern = parseRulePattern(source);
+    const pattern = parseRulePattern(source, compile);
     expect(!isFlaw(pattern) && pattern.test(subject)).toBe(expected);
   });
+});
+
+test("what is put off says how large it is, and finds all places", () => {
+  const pattern = compile("ab+");
+  expect(isPattern(pattern) && [pattern.size > 0, pattern.findAll("xabbab")]).toEqual([
+    true,
+    [
+      { start: 1, end: 4 },
+      { start: 4, end: 6 },
+    ],
+  ]);
 });
 
 test("what is put off until it is used always compiles, and matches as JavaScript does", () => {

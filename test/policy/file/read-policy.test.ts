@@ -283,6 +283,6 @@ test("engines that are given check patterns and expressions", () => {
     readPolicy(text, { file: "p", env: {}, engines }).mistakes.map(({ code, message }) => [code, message]),
   ).toEqual([
     ["bad-pattern", "Invalid regex pattern: a{3} (is too large)"],
-    ["bad-expression", "The expression means nothing"],
+    ["bad-expression", "This expression cannot be used: means nothing"],
   ]);
 });

@@ -1,9 +1,12 @@
 import type { Mistake } from "../../../src/policy/file/mistake.ts";
 import { type ReadPolicy, readPolicy } from "../../../src/policy/file/read-policy.ts";
+import { loadPatterns } from "../../../src/policy/rules/patterns.ts";
+
+const engines = { pattern: await loadPatterns(), cel: () => ({}) };
 
 /** Reads a policy as a file called p.yaml. */
 export function read(text: string, env: Readonly<Record<string, string>> = {}): ReadPolicy {
-  return readPolicy(text, { file: "p.yaml", env });
+  return readPolicy(text, { file: "p.yaml", env, engines });
 }
 
 /** Mistakes and warnings, each on a line of its own: place, message, and what to do. */
