@@ -27,7 +27,7 @@ await build({
   outfile,
   bundle: true,
   platform: "node",
-  target: "node20.11",
+  target: "node20.19",
   format: "cjs",
   logLevel: "warning",
 });

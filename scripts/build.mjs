@@ -34,7 +34,7 @@ async function buildCommand() {
   const options = {
     bundle: true,
     platform: "node",
-    target: "node20.11",
+    target: "node20.19",
     format: "cjs",
     define: { FAIRLEAD_VERSION: JSON.stringify(version) },
     legalComments: "none",
