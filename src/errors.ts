@@ -17,6 +17,7 @@ export type ProxyErrorCode =
   | "BAD_UPSTREAM"
   | "BAD_WEBHOOK"
   | "BAD_LOCK_FILE"
+  | "BAD_POLICY"
   | "CONNECTION_FAILED";
 
 /** A fault of ours, or of what we were asked to do. The first line says what, the second what to do about it. */

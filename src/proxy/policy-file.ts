@@ -1,0 +1,125 @@
+import { closeSync, openSync, readSync } from "node:fs";
+import { dirname, resolve } from "node:path";
+import { ProxyError } from "../errors.ts";
+import { composeMistakes } from "../policy/file/compose-mistakes.ts";
+import { decodePolicy } from "../policy/file/decode.ts";
+import type { Mistake } from "../policy/file/mistake.ts";
+import type { Engines, Environment } from "../policy/file/page.ts";
+import { placePaths } from "../policy/file/place-paths.ts";
+import { MAX_POLICY_CHARACTERS, type ReadPolicy, readPolicy } from "../policy/file/read-policy.ts";
+import type { PolicySettings } from "../policy/file/settings.ts";
+import { showText } from "../message/text.ts";
+
+/** A policy file without mistakes. */
+export interface LoadedPolicy {
+  /** How the file is called in messages. */
+  readonly file: string;
+  /** Where it is. Relative paths in it were relative to this, and are absolute now. */
+  readonly folder: string;
+  readonly settings: PolicySettings;
+  readonly warnings: readonly Mistake[];
+}
+
+/** Loads a policy file. Rejects with a ProxyError that has all its mistakes, each with its place. */
+export async function loadPolicyFile(file: string, env: Environment): Promise<LoadedPolicy> {
+  const { policy, mistakes, warnings } = await inspectPolicyFile(file, env);
+  if (policy === null) throw badPolicy(file, mistakes);
+  const folder = dirname(resolve(file));
+  return { file, folder, settings: placePaths(policy, folder), warnings };
+}
+
+/** Reads a policy file and says what is wrong with it. Rejects only where it cannot be read at all. */
+async function inspectPolicyFile(file: string, env: Environment): Promise<ReadPolicy> {
+  const text = decodePolicy(readBytes(file), file);
+  if (typeof text !== "string") return { policy: null, mistakes: [text], warnings: [] };
+  return readWithEngines(text, { file, env });
+}
+
+/**
+ * Engines take longer to load than most files to read, so only those that a file needs are loaded:
+ * those its text speaks of. Where that misses one, because a key is spelt in an odd way, the file is
+ * read again with it.
+ */
+async function readWithEngines(
+  text: string,
+  about: { readonly file: string; readonly env: Environment },
+): Promise<ReadPolicy> {
+  let wanted: Wanted = { pattern: /matches|patterns/.test(text), expressions: /\bcel\b/.test(text) ? [text] : [] };
+  for (;;) {
+    const missing = { pattern: false, expressions: [] as string[] };
+    const engines = await loadEngines(wanted, missing);
+    const read = readPolicy(text, { ...about, engines });
+    if (!missing.pattern && missing.expressions.length === 0) return read;
+    wanted = {
+      pattern: wanted.pattern || missing.pattern,
+      expressions: [...wanted.expressions, ...missing.expressions],
+    };
+  }
+}
+
+/** What engines are asked for: patterns, and expressions, or the text they stand in. */
+interface Wanted {
+  readonly pattern: boolean;
+  readonly expressions: readonly string[];
+}
+
+/** The engines that are wanted. Of what goes to another is noted that it is missing. */
+async function loadEngines(
+  { pattern, expressions }: Wanted,
+  missing: { pattern: boolean; readonly expressions: string[] },
+): Promise<Engines> {
+  const compile = pattern ? await (await import("../policy/rules/patterns.ts")).loadPatterns() : null;
+  const cel = expressions.length === 0 ? null : await (await import("../policy/rules/cel.ts")).loadCel(expressions);
+  const knowsMatches = expressions.some((text) => text.includes("matches"));
+  return {
+    pattern(source) {
+      if (compile !== null) return compile(source);
+      missing.pattern = true;
+      return { source, test: () => false };
+    },
+    cel(expression) {
+      if (cel !== null && (knowsMatches || !expression.includes("matches"))) return cel(expression);
+      missing.expressions.push(expression);
+      return {};
+    },
+  };
+}
+
+/** The file, or as much of it as it takes to see that it is too large. It may also be a pipe. */
+function readBytes(file: string): Buffer {
+  try {
+    const descriptor = openSync(file, "r");
+    try {
+      const pieces: Buffer[] = [];
+      for (let left = MAX_POLICY_BYTES; left > 0;) {
+        const piece = Buffer.allocUnsafe(Math.min(left, 65_536));
+        const count = readSync(descriptor, piece);
+        if (count === 0) break;
+        pieces.push(piece.subarray(0, count));
+        left -= count;
+      }
+      return Buffer.concat(pieces);
+    } finally {
+      closeSync(descriptor);
+    }
+  } catch (cause) {
+    const { code = "it cannot be read" } = cause as NodeJS.ErrnoException;
+    const remedy = `${WHY[code] ?? code}: check the path and its permissions`;
+    throw new ProxyError("FILE_NOT_READABLE", `Cannot read the policy file ${showText(file)}`, remedy, { cause });
+  }
+}
+
+const WHY: Record<string, string | undefined> = {
+  ENOENT: "There is no such file",
+  EISDIR: "It is a directory",
+  EACCES: "You may not read it",
+};
+
+/** A character is at most three bytes; one that counts for two is four. */
+const MAX_POLICY_BYTES = 3 * (MAX_POLICY_CHARACTERS + 1);
+
+function badPolicy(file: string, mistakes: readonly Mistake[]): ProxyError {
+  const count = mistakes.length === 1 ? "a mistake" : `${mistakes.length} mistakes`;
+  const message = `${showText(file)} has ${count}\n\n${composeMistakes(mistakes, "text")}`;
+  return new ProxyError("BAD_POLICY", message, "Nothing was started: without a valid policy nothing is let through");
+}
