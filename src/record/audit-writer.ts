@@ -4,12 +4,17 @@ import type { Chain } from "./audit-chain.ts";
 import type { AuditFile } from "./audit-file.ts";
 import type { HeadFile } from "./audit-head.ts";
 import { sleep } from "./audit-sleep.ts";
-import type { AuditEvent } from "./event.ts";
+import { type AuditEvent, UNAUDITED_RULE } from "./event.ts";
 
 /** An audit log that is being written. */
 export interface AuditLog {
   /** Notes an event. It is written a little later: messages do not wait for disks, unless so many wait that there is no room. */
   write(event: AuditEvent): void;
+  /**
+   * Writes an event, and all that waits, before it returns. False where that fails: then the message must not pass, and
+   * the log will say that it did not.
+   */
+  writeNow(event: AuditEvent): boolean;
   /** Resolves when all that was noted is written, or cannot be. */
   flush(): Promise<void>;
   /** Writes the rest and the closing record, synchronously. What is noted after that is not written. */
@@ -40,6 +45,7 @@ export function createAuditWriter(options: WriterOptions): AuditLog {
   let saidAt = -Infinity;
   let isOpened = false;
   let isClosed = false;
+  let isHeadBehind = false; // more is in the file than the head says
 
   function schedule(delayMs: number): void {
     if (timer !== null) clearTimeout(timer);
@@ -101,6 +107,7 @@ export function createAuditWriter(options: WriterOptions): AuditLog {
 
   function saveHead(): Promise<void> {
     return new Promise((resolve) => {
+      isHeadBehind = false;
       if (head === null || isClosed) return resolve();
       head.save({ seq: chain.length - 1, mac: chain.mac, state: "open" }, (error) => {
         if (error !== null) complain(`the end of the audit log cannot be noted: ${error.message}`);
@@ -118,8 +125,11 @@ export function createAuditWriter(options: WriterOptions): AuditLog {
   async function drain(): Promise<void> {
     let goesOn = true;
     while (goesOn && (backlog.length > 0 || batcher.isOwing)) goesOn = await step();
+    if (isHeadBehind && goesOn) await saveHead();
     draining = null;
-    if (failure !== null && !isClosed) schedule(RETRY_MS);
+    if (isClosed) return;
+    if (failure !== null) schedule(RETRY_MS);
+    else if (isHeadBehind) schedule(FLUSH_MS);
   }
 
   function flush(): Promise<void> {
@@ -149,6 +159,16 @@ export function createAuditWriter(options: WriterOptions): AuditLog {
     }
   }
 
+  /** Writes all that waits, now. */
+  function catchUp(): boolean {
+    if (!land(CATCH_UP_MS)) return false;
+    while (backlog.length > 0) {
+      if (!appendSync(batcher.batch(backlog.take(MAX_BATCH_EVENTS)))) return false;
+      isHeadBehind = true;
+    }
+    return true;
+  }
+
   /** Writes all that waits. Where that fails the chain stays open. */
   function writeRest(): boolean {
     if (flight !== null) {
@@ -170,16 +190,29 @@ export function createAuditWriter(options: WriterOptions): AuditLog {
     }
   }
 
+  function add(event: AuditEvent): void {
+    if (!backlog.add(event, failure ?? "backlog"))
+      return complain(`the audit log cannot keep up${because()}: events are being lost, and counted`);
+    if (timer === null && draining === null) schedule(FLUSH_MS);
+    else if (backlog.length === MAX_BATCH_EVENTS && failure === null) schedule(0);
+  }
+
   schedule(FLUSH_MS);
   return {
     write(event) {
       if (isClosed) return;
       if (!backlog.hasRoom(event)) makeRoom(event);
-      if (!backlog.add(event, failure ?? "backlog")) {
-        return complain(`the audit log cannot keep up${because()}: events are being lost, and counted`);
+      add(event);
+    },
+    writeNow(event) {
+      if (isClosed) return false;
+      const couldWrite = catchUp();
+      if (couldWrite) {
+        add(event);
+        if (catchUp()) return true;
       }
-      if (timer === null && draining === null) schedule(FLUSH_MS);
-      else if (backlog.length === MAX_BATCH_EVENTS && failure === null) schedule(0);
+      add({ ...event, verdict: "deny", rule: UNAUDITED_RULE, sent: null });
+      return false;
     },
     flush,
     close() {

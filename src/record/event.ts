@@ -29,3 +29,14 @@ export interface AuditEvent {
   /** How many bytes went on, where they are not the ones that came. */
   readonly sent: number | null;
 }
+
+/** Thrown by whoever takes events where one cannot be written, and a message that is not in the log must not pass. */
+export class Unaudited extends Error {
+  constructor() {
+    super("a message did not pass: the audit log cannot be written");
+    this.name = "Unaudited";
+  }
+}
+
+/** Who decided then. */
+export const UNAUDITED_RULE = "audit";

@@ -44,37 +44,44 @@ export function createWitness({ reporter, audit, auditAll, time, now }: WitnessO
     others.set(what, (others.get(what) ?? 0) + 1);
   }
 
+  function tellAudit(turn: Turn, decision: Decision, outcome: Outcome): void {
+    const { verdict, rule, note = null } = decision;
+    const { envelope, direction, start, end } = turn.message;
+    if (audit === null) return;
+    const level = classOf(envelope);
+    if (!auditAll && level === "pass" && rule === null && note === null) return;
+    const call = turn.answers ?? turn.opens;
+    audit({
+      time: time(),
+      session: turn.session.id,
+      direction,
+      kind: envelope.kind,
+      method: call?.method.name ?? ("method" in envelope ? envelope.method.name : null),
+      tool: call?.subject ?? null,
+      cut: lengthOfCut(turn),
+      id: "id" in envelope && envelope.id !== null ? spell(envelope.id) : null,
+      bytes: end - start,
+      class: level,
+      verdict: verdict.do,
+      rule,
+      note,
+      latency: turn.answers === undefined ? null : now() - turn.answers.since,
+      sent: typeof outcome.onward === "string" ? null : outcome.onward.length,
+    });
+  }
+
   return {
     counts: () => ({ passed, ...Object.fromEntries(others) }),
-    saw(turn, { verdict, rule, note = null }, outcome) {
-      const { envelope, direction, start, end } = turn.message;
+    saw(turn, decision, outcome) {
+      // First: what cannot be audited may not pass, and then none of this was so.
+      tellAudit(turn, decision, outcome);
+      const { verdict, rule } = decision;
       if (verdict.do === "pass") passed++;
       else count(`${verdict.do} ${rule}`);
       if (rule !== null && (verdict.do === "deny" || verdict.do === "drop")) {
         const { text, ...details } = describeRefusal(turn, verdict.do, rule);
         reporter.report(rule, text, details);
       }
-      if (audit === null) return;
-      const level = classOf(envelope);
-      if (!auditAll && level === "pass" && rule === null && note === null) return;
-      const call = turn.answers ?? turn.opens;
-      audit({
-        time: time(),
-        session: turn.session.id,
-        direction,
-        kind: envelope.kind,
-        method: call?.method.name ?? ("method" in envelope ? envelope.method.name : null),
-        tool: call?.subject ?? null,
-        cut: lengthOfCut(turn),
-        id: "id" in envelope && envelope.id !== null ? spell(envelope.id) : null,
-        bytes: end - start,
-        class: level,
-        verdict: verdict.do,
-        rule,
-        note,
-        latency: turn.answers === undefined ? null : now() - turn.answers.since,
-        sent: typeof outcome.onward === "string" ? null : outcome.onward.length,
-      });
     },
     lost(session, direction, { id }, bytes) {
       count("deny strict:too-large");

@@ -9,6 +9,7 @@ import { type Direction, type Message, openMessage, opposite, type Payload, whol
 import { judge, type Policy, WITHDRAWN } from "../policy/judge.ts";
 import { UNKNOWN_LIST } from "../policy/tools.ts";
 import type { Decision } from "../policy/verdict.ts";
+import { UNAUDITED_RULE } from "../record/event.ts";
 import type { Witness } from "../record/witness.ts";
 import type { Call } from "../session/calls.ts";
 import type { Exchange } from "../session/exchange.ts";
@@ -62,7 +63,9 @@ export function createPassage({ session, policy, learner, witness, maxParkedByte
 
   /** What becomes of a message that we failed on ourselves: it does not pass, and whoever waits is told. */
   function fail({ bytes, start, end }: Payload, direction: Direction, error: unknown): Outcome {
-    witness.trouble("internal", error instanceof Error ? (error.stack ?? error.message) : String(error));
+    // By its name: the parts of the command that are loaded late have classes of their own.
+    if (error instanceof Error && error.name === "Unaudited") witness.trouble(UNAUDITED_RULE, error.message);
+    else witness.trouble("internal", error instanceof Error ? (error.stack ?? error.message) : String(error));
     const reader = createGistReader();
     reader.push(bytes.subarray(start, end));
     return tell(reader.end(), direction, INTERNAL, INTERNAL);

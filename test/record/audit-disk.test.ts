@@ -63,6 +63,42 @@ describe("a full disk", () => {
     expect(desk.verify()).toMatchObject({ findings: [], gaps: 1, lost: 8 });
   });
 
+  test("whoever must not pass without the log is told at once, and the log says so later", async () => {
+    const desk = createDesk();
+    const disk = { room: Infinity };
+    const log = desk.open({ openFile: smallDisk(disk) });
+    expect(log.writeNow(event({ id: "1" }))).toBe(true);
+    expect(contents(desk.file)).toEqual([1]);
+    disk.room = 100;
+    expect(log.writeNow(event({ id: "2" }))).toBe(false);
+    disk.room = 0;
+    expect(log.writeNow(event({ id: "3" }))).toBe(false);
+    disk.room = Infinity;
+    expect(log.writeNow(event({ id: "4" }))).toBe(true);
+    await log.flush();
+    log.close();
+    const events = wholeRecords(readFileSync(desk.file, "utf8")).filter(({ type }) => type === "event");
+    expect(events.map(({ id, verdict, rule }) => [id, verdict, rule])).toEqual([
+      [1, "pass", null],
+      [2, "pass", null], // it was under way when the disk turned out to be full
+      [2, "deny", "audit"],
+      [3, "deny", "audit"],
+      [4, "pass", null],
+    ]);
+    expect(log.writeNow(event({ id: "5" }))).toBe(false);
+    expect(desk.verify()).toMatchObject({ findings: [], lost: 0 });
+  });
+
+  test("what is written at once is known to be there, so that a cut shows", async () => {
+    const desk = createDesk();
+    const log = desk.open();
+    for (let id = 1; id <= 3; id++) log.writeNow(event({ id: String(id) }));
+    await log.flush();
+    desk.replace(desk.lines().slice(0, 2));
+    expect(desk.verify().findings).toHaveLength(1);
+    log.close();
+  });
+
   test("a write that stops short leaves a torn line that the next record accounts for", async () => {
     const desk = createDesk();
     const disk = { room: 1000 };

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 import type { ToolFilter } from "../../src/policy/tool-filter.ts";
+import { Unaudited } from "../../src/record/event.ts";
 import { createWitness, type Witness } from "../../src/record/witness.ts";
 import { createLearner } from "../../src/relay/learn.ts";
 import { createPassage } from "../../src/relay/passage.ts";
@@ -206,3 +207,28 @@ const now = (): number => 0;
 const saw = (): never => {
   throw new Error("no space left");
 };
+
+function unaudited(): never {
+  throw new Unaudited();
+}
+
+describe("what cannot be audited does not pass", () => {
+  test("a request is answered, and the server never hears of it", async () => {
+    const { client, heard, troubles, said } = stage(OPEN, { audit: unaudited });
+    await client(call("a"));
+    expect([heard("server"), heard("client")]).toEqual(["", internal(2)]);
+    expect(troubles).toEqual(["audit"]);
+    expect(said).toEqual(['warn  a message did not pass: the audit log cannot be written rule="audit"']);
+  });
+
+  test("an answer becomes an error for whoever waits", async () => {
+    let isFull = false;
+    const { client, server, heard, session } = stage(OPEN, { audit: () => isFull && unaudited() });
+    await client(call("a"));
+    heard("server");
+    isFull = true;
+    await server('{"jsonrpc":"2.0","id":2,"result":{"content":[]}}\n');
+    expect([heard("server"), heard("client")]).toEqual(["", internal(2)]);
+    expect(session.calls.up.size).toBe(0);
+  });
+});

@@ -34,7 +34,13 @@ export const OPEN: Policy = { tools: null };
 /** A relay between two sides that tests speak for. Its clock is theirs. */
 export function stage(
   policy: Policy,
-  options: { maxOpenCalls?: number; maxMessageBytes?: number; toolListMs?: number } = {},
+  options: {
+    maxOpenCalls?: number;
+    maxMessageBytes?: number;
+    toolListMs?: number;
+    /** Takes events, beside the test. */
+    audit?: (event: AuditEvent) => void;
+  } = {},
 ) {
   const fromClient = new PassThrough();
   const fromServer = new PassThrough();
@@ -62,7 +68,10 @@ export function stage(
         reporter.report(rule, text, details);
       },
     },
-    audit: (event) => events.push(event),
+    audit(event) {
+      options.audit?.(event);
+      events.push(event);
+    },
     auditAll: true,
     time: () => 0,
     now,
