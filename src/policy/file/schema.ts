@@ -84,12 +84,8 @@ const RESOURCES = map(NAMES);
 
 const LIMITS = map({
   max_message: optional(size(), "Bytes of one message; 10MB unless said otherwise.", null),
-  max_depth: optional(
-    integer({ min: 1, max: 1024 }),
-    "How deep a message may be nested; 128 unless said otherwise.",
-    null,
-  ),
-  max_buffer: optional(size(), "Bytes without a newline; 20MB unless said otherwise.", null),
+  max_depth: later(integer({ min: 1, max: 1024 }), "How deep a message may be nested; it is 128."),
+  max_buffer: later(size(), "Bytes without a newline."),
   max_open_calls: optional(COUNT, "Requests that may wait at once, in each direction.", null),
   max_sessions: optional(COUNT, "Sessions of clients that come by HTTP.", null),
   max_parked: optional(size(), "Bytes of messages that wait for something of ours.", null),

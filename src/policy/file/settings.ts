@@ -114,8 +114,9 @@ export interface ModuleSettings {
 /** Bounds; null for ours. */
 export interface LimitSettings {
   readonly maxMessage: number | null;
-  readonly maxDepth: number | null;
-  readonly maxBuffer: number | null;
+  /** For versions to come. */
+  readonly maxDepth: null;
+  readonly maxBuffer: null;
   readonly maxOpenCalls: number | null;
   readonly maxSessions: number | null;
   readonly maxParked: number | null;

@@ -73,7 +73,7 @@ describe("and what it takes, the schema takes", () => {
   test.each([
     ["listen: 8808"],
     ["state: memory"],
-    ["limits: { max_message: 1.5MB, max_buffer: 100 }"],
+    ["limits: { max_message: 1.5MB, max_parked: 100 }"],
     ["interceptor: { method_interceptors: { tools/call: { module: ./a.js, class: Mine, config: { a: 1 } } } }"],
     [withRule("[{ any: [{ not: { all: [{ cel: x }] } }] }]", "[allow]")],
     [

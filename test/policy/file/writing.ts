@@ -23,7 +23,7 @@ export function writePolicy(random: Random): string {
     "listen: 127.0.0.1:8808",
     'tools: { deny: ["^file_", ".*_write$"], hide: strict }',
     "prompts: { allow: [a] }",
-    "limits: { max_message: 10MB, max_depth: 64 }",
+    "limits: { max_message: 10MB, max_sessions: 64 }",
     "timeouts: { connection: 5s }",
     "audit: { file: a.jsonl }",
     "state: memory",
