@@ -4,6 +4,7 @@ import { defineConfig } from "vitest/config";
 const PATIENT = [
   "cases",
   "command",
+  "config",
   "docs",
   "http-cases",
   "http-door",

@@ -29,6 +29,14 @@ async function buildCommand() {
         late.set(file, name);
         return { path: `./${name}`, external: true };
       });
+      // So does a package, once for all who use it.
+      builder.onResolve({ filter: /^[@a-z]/ }, async ({ kind, path, resolveDir }) => {
+        if (kind !== "dynamic-import" || path.startsWith("node:")) return undefined;
+        const found = await builder.resolve(path, { kind: "import-statement", resolveDir });
+        const name = `${path.replace(/^@/, "").replaceAll("/", "-")}.cjs`;
+        late.set(found.path, name);
+        return { path: `./${name}`, external: true };
+      });
     },
   };
   const options = {

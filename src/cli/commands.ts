@@ -18,6 +18,12 @@ export interface Command {
 
 const HELP: Option = { name: "help", value: null, help: "show this help" };
 
+const CONFIG: Option = {
+  name: "config",
+  value: "<file>",
+  help: "a policy file (YAML): rules, the server, and all that is set here; options win over it",
+};
+
 const FILTER: readonly Option[] = [
   {
     name: "deny",
@@ -118,11 +124,16 @@ const EXIT_CODES = [
 export const COMMANDS: readonly Command[] = [
   {
     name: "",
-    usage: ["fairlead [options] -- <command> [args…]", "fairlead [options] --upstream <url>"],
+    usage: [
+      "fairlead [options] -- <command> [args…]",
+      "fairlead [options] --upstream <url>",
+      "fairlead [options] --config <file>",
+    ],
     summary: "put Fairlead in front of an MCP server: a command, or a URL",
     takes: "server",
     options: [
       ...FILTER,
+      CONFIG,
       ...CHILD,
       ...REMOTE,
       ...LISTEN,
@@ -142,11 +153,16 @@ export const COMMANDS: readonly Command[] = [
   },
   {
     name: "tools",
-    usage: ["fairlead tools [options] -- <command> [args…]", "fairlead tools [options] --upstream <url>"],
+    usage: [
+      "fairlead tools [options] -- <command> [args…]",
+      "fairlead tools [options] --upstream <url>",
+      "fairlead tools [options] --config <file>",
+    ],
     summary: "list a server's tools: which stay, which would be hidden, what each costs a model's context",
     takes: "server",
     options: [
       ...FILTER,
+      CONFIG,
       ...CHILD,
       ...REMOTE,
       {

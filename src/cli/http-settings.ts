@@ -7,7 +7,7 @@ import { value } from "./settings.ts";
 import { showWord, usage } from "./usage.ts";
 
 /** Where clients are to come in, as the options say; undefined for our own stdin and stdout. */
-export function readListen(parsed: Parsed): ListenSettings | undefined {
+export function readListen(parsed: Parsed, scopes: readonly string[]): ListenSettings | undefined {
   const text = value(parsed, "listen");
   if (text === undefined) return undefined;
   const { host, port } = readPlace(text, "listen");
@@ -17,7 +17,7 @@ export function readListen(parsed: Parsed): ListenSettings | undefined {
     ...readTls(parsed),
     hosts: parsed.values.get("allow-host") ?? [],
     origins: parsed.values.get("allow-origin") ?? [],
-    ...readAuth(parsed),
+    ...readAuth(parsed, scopes),
     insecureBind: parsed.values.has("insecure-bind"),
   };
 }
@@ -51,7 +51,7 @@ function readPem(file: string, name: string): string {
   }
 }
 
-function readAuth(parsed: Parsed): Pick<ListenSettings, "auth"> {
+function readAuth(parsed: Parsed, scopes: readonly string[]): Pick<ListenSettings, "auth"> {
   const file = value(parsed, "auth-tokens");
   const jwks = value(parsed, "auth-jwks");
   if (file !== undefined && jwks !== undefined) {
@@ -67,5 +67,5 @@ function readAuth(parsed: Parsed): Pick<ListenSettings, "auth"> {
       "Give --auth-issuer and --auth-audience with --auth-jwks",
     );
   }
-  return { auth: { jwks, issuer, audience } };
+  return { auth: { jwks, issuer, audience, ...(scopes.length === 0 ? {} : { scopes }) } };
 }

@@ -28,17 +28,18 @@ async function dispatch(args: readonly string[]): Promise<number> {
   const parsed = parseCommandLine(name === "" ? args : args.slice(1), command);
   if (parsed.values.has("help")) return show(composeHelp(command));
   if (parsed.values.has("version")) return show(`fairlead ${version()}\n`);
-  checkTogether(parsed, command);
+  // With a policy file, what it adds has to be known first.
+  if (!parsed.values.has("config")) checkTogether(parsed, command);
   switch (command.name) {
     case "":
       if (args.length === 0) return show(composeHelp(command));
-      return runProxy(parsed);
+      return runProxy(parsed, command);
     case "help":
       return help(parsed);
     case "version":
       return show(`fairlead ${version()}\n`);
     case "tools":
-      return (await import("./tools.ts")).runTools(parsed);
+      return (await import("./tools.ts")).runTools(parsed, command);
     case "audit":
       return (await import("./audit.ts")).runAudit(parsed);
     case "demo-server":

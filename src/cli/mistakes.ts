@@ -42,12 +42,12 @@ export function strayWord(args: readonly string[], at: number, command: Command)
   return usage(what, `Write the server's command after two dashes: ${line}`);
 }
 
-/** Throws where words or options do not go together with the rest. */
-export function checkTogether({ words, rest, values }: Parsed, command: Command): void {
+/** Throws where words or options do not go together with the rest, or with what else is set. */
+export function checkTogether({ words, rest, values }: Parsed, command: Command, all = values): void {
   const extra = command.takes === "nothing" ? (words[0] ?? rest?.[0] ?? null) : null;
   if (extra !== null) throw usage(`Unexpected word: ${showWord(extra)}`, `Write ${command.usage[0]}`);
   for (const { name, needs } of command.options) {
-    if (needs === undefined || !values.has(name) || values.has(needs)) continue;
+    if (needs === undefined || !values.has(name) || all.has(needs)) continue;
     throw usage(`Option --${name} needs --${needs}`, `Give --${needs} <file> as well, or leave --${name} out`);
   }
 }
@@ -65,6 +65,7 @@ const HABITS: Record<string, string | undefined> = {
   "-q": "To see less, write --log-level error",
   "--quiet": "To see less, write --log-level error",
   "-?": "For help, write --help or -h",
+  "-c": "For a policy file, write --config <file>",
 };
 
 function whereItBelongs(word: string): string | null {

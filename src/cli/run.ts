@@ -1,19 +1,24 @@
-import { createProxy, type Proxy } from "../proxy/proxy.ts";
+import { createProxy, type Proxy, type ProxyOptions } from "../proxy/proxy.ts";
 import type { AuditLog } from "../record/audit-writer.ts";
+import { type AuditEvent, Unaudited } from "../record/event.ts";
 import type { Log } from "../record/log.ts";
+import type { Command } from "./commands.ts";
 import type { Parsed } from "./options.ts";
 import { complain } from "./output.ts";
-import { openLog, readCommand, readEnvironment, readPatterns, readTime, value } from "./settings.ts";
+import { findConfig, openLog, readCommand, readEnvironment, readPatterns, readTime, value } from "./settings.ts";
 
 /** Runs the proxy until it is over. */
-export async function runProxy(parsed: Parsed): Promise<number> {
-  const deny = readPatterns(parsed, "deny");
-  const allow = readPatterns(parsed, "allow");
+export async function runProxy(given: Parsed, command: Command): Promise<number> {
+  const config = await findConfig(given, command);
+  const { parsed = given } = config ?? {};
+  const deny = config?.deny ?? readPatterns(parsed, "deny");
+  const allow = config?.allow ?? readPatterns(parsed, "allow");
   const speaksHttp = parsed.values.has("upstream") || parsed.values.has("listen");
-  const server = speaksHttp
-    ? (await import("./http-options.ts")).readHttpOptions(parsed)
+  const server: Partial<ProxyOptions> = speaksHttp
+    ? (await import("./http-options.ts")).readHttpOptions(parsed, config)
     : { command: readCommand(parsed), timeouts: { toolList: readTime(parsed, "tools-timeout", 10_000) } };
   const log = openLog(parsed);
+  for (const text of config?.warnings ?? []) log.warn(text);
   const audit = await openAuditLog(parsed, log);
   const parent = process.ppid;
   const proxy = await createProxy({
@@ -33,8 +38,11 @@ export async function runProxy(parsed: Parsed): Promise<number> {
     env: readEnvironment(parsed),
     cwd: value(parsed, "cwd"),
     log,
-    audit: audit === null ? null : (event) => audit.write(event),
+    audit: audit === null ? null : auditor(audit, config?.mustAudit === true),
     auditAll: value(parsed, "audit-level") === "all",
+    ...(config === null
+      ? {}
+      : { ...config.policy, limits: config.limits, timeouts: { ...server.timeouts, ...config.timeouts } }),
   });
   guard(proxy, log);
   if (proxy.url === null && process.stdin.isTTY)
@@ -45,6 +53,16 @@ export async function runProxy(parsed: Parsed): Promise<number> {
     log.info("the server ended", child.signal === null ? { code: child.code } : { signal: child.signal });
   if (lost) await complain("Error: Lost connection to upstream MCP\nShutting down proxy\n");
   return code;
+}
+
+/** Takes events for the log. Where messages must not pass without it, it throws what makes them stay. */
+function auditor(audit: AuditLog, mustAudit: boolean): (event: AuditEvent) => void {
+  if (!mustAudit) return (event) => audit.write(event);
+  return (event) => {
+    const goesNowhere = event.verdict === "deny" || event.verdict === "drop";
+    if (goesNowhere) audit.write(event);
+    else if (!audit.writeNow(event)) throw new Unaudited();
+  };
 }
 
 /** The audit log, if one is asked for. It is closed when we end, however we do. */

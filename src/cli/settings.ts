@@ -4,12 +4,20 @@ import { isatty } from "node:tty";
 import { ProxyError } from "../errors.ts";
 import { parsePatternList, type Pattern } from "../policy/patterns.ts";
 import { createLog, type Level, type Log } from "../record/log.ts";
+import type { Command } from "./commands.ts";
+import type { Config } from "./config.ts";
 import type { Parsed } from "./options.ts";
 import { EXAMPLE_SERVER, showLine, showWord, usage } from "./usage.ts";
 
 /** The value of an option that is given at most once. */
 export function value(parsed: Parsed, name: string): string | undefined {
   return parsed.values.get(name)?.[0];
+}
+
+/** What the file says that --config names; null where there is none. What reads it is loaded when there is. */
+export async function findConfig(parsed: Parsed, command: Command): Promise<Config | null> {
+  if (!parsed.values.has("config")) return null;
+  return (await import("./config.ts")).readConfig(parsed, command, process.env);
 }
 
 /** The patterns of --deny or --allow. */

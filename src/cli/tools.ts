@@ -2,18 +2,24 @@ import { showText } from "../message/text.ts";
 import { NOT_ALLOWED } from "../policy/tool-filter.ts";
 import { type InspectOptions, type InspectReport, inspectTools, type ToolReport } from "../proxy/inspect.ts";
 import { safeJsonLines } from "../record/safe-json.ts";
+import type { Command } from "./commands.ts";
+import type { Config } from "./config.ts";
 import type { Parsed } from "./options.ts";
 import { complain, print } from "./output.ts";
-import { openLog, readCommand, readEnvironment, readPatterns, readTime, value } from "./settings.ts";
+import { findConfig, openLog, readCommand, readEnvironment, readPatterns, readTime, value } from "./settings.ts";
 import { composeTable } from "./table.ts";
 import { version } from "./version.ts";
 
 /** Lists the tools of a server, and what would become of them. */
-export async function runTools(parsed: Parsed): Promise<number> {
-  const deny = readPatterns(parsed, "deny");
-  const allow = readPatterns(parsed, "allow");
+export async function runTools(given: Parsed, command: Command): Promise<number> {
+  const config = await findConfig(given, command);
+  const { parsed = given } = config ?? {};
+  const deny = config?.deny ?? readPatterns(parsed, "deny");
+  const allow = config?.allow ?? readPatterns(parsed, "allow");
   const upstream = value(parsed, "upstream");
-  const server = upstream === undefined ? { command: readCommand(parsed) } : await readRemote(parsed, upstream);
+  const server = upstream === undefined ? { command: readCommand(parsed) } : await readRemote(parsed, upstream, config);
+  const log = openLog(parsed);
+  for (const text of config?.warnings ?? []) log.warn(text);
   const report = await inspectTools({
     deny,
     allow,
@@ -22,7 +28,7 @@ export async function runTools(parsed: Parsed): Promise<number> {
     cwd: value(parsed, "cwd"),
     timeoutMs: readTime(parsed, "tools-timeout", 10_000),
     version: version(),
-    log: openLog(parsed),
+    log,
   });
   await print(FORMATS[(value(parsed, "format") ?? "table") as keyof typeof FORMATS](report));
   for (const pattern of report.unmatched) await complain(`Warning: pattern "${pattern}" matches no tool\n`);
@@ -33,10 +39,16 @@ export async function runTools(parsed: Parsed): Promise<number> {
 async function readRemote(
   parsed: Parsed,
   upstream: string,
-): Promise<Pick<InspectOptions, "upstream" | "headers" | "ca">> {
+  config: Config | null,
+): Promise<Pick<InspectOptions, "upstream" | "headers" | "ca" | "connectTimeoutMs">> {
   const { readHeaders } = await import("./header-settings.ts");
   const ca = value(parsed, "ca");
-  return { upstream, headers: readHeaders(parsed, process.env), ...(ca === undefined ? {} : { ca }) };
+  return {
+    upstream,
+    headers: readHeaders(parsed, process.env, config?.headers),
+    ...(ca === undefined ? {} : { ca }),
+    connectTimeoutMs: readTime(parsed, "connect-timeout", 30_000),
+  };
 }
 
 const FORMATS = { table: composeReport, names: composeNames, json: composeJson };

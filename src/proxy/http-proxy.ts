@@ -53,8 +53,9 @@ export async function createHttpProxy(options: ProxyOptions): Promise<Proxy> {
   const timeouts = { ...DEFAULT_TIMEOUTS, ...options.timeouts };
   const deny = readPatterns(options, "deny");
   const allow = readPatterns(options, "allow");
-  const { audit = null, auditAll = false } = options;
-  const parts = { hub: createHub({ deny, allow, log, audit, auditAll, limits, timeouts }), log, limits, timeouts };
+  const { audit = null, auditAll = false, policy = null, policyFolder = null } = options;
+  const hub = createHub({ deny, allow, log, audit, auditAll, limits, timeouts, policy, policyFolder });
+  const parts = { hub, log, limits, timeouts };
   const running =
     options.upstream === undefined ? await startChildren(options, parts) : await startRemote(options, parts);
   const { connection, toolList } = timeouts;

@@ -1,5 +1,6 @@
 import { performance } from "node:perf_hooks";
 import type { SeatOptions } from "../bridge/seats.ts";
+import type { PolicySettings } from "../policy/file/settings.ts";
 import type { Policy } from "../policy/judge.ts";
 import type { Pattern } from "../policy/patterns.ts";
 import { createToolFilter } from "../policy/tool-filter.ts";
@@ -27,6 +28,9 @@ export interface HubOptions {
   readonly auditAll: boolean;
   readonly limits: Limits;
   readonly timeouts: Timeouts;
+  /** What a policy file says, and where it is. */
+  readonly policy: PolicySettings | null;
+  readonly policyFolder: string | null;
 }
 
 const now = (): number => performance.now();

@@ -4,7 +4,7 @@ import { parseAddress } from "../link/upstream/address.ts";
 import { readCa } from "../link/upstream/connect.ts";
 import { createPool } from "../link/upstream/pool.ts";
 import type { Catalogue } from "../session/catalogue.ts";
-import { DEFAULT_LIMITS, DEFAULT_TIMEOUTS } from "./limits.ts";
+import { DEFAULT_LIMITS } from "./limits.ts";
 import { loginDirectory } from "./logins.ts";
 import { createPermission } from "./permission.ts";
 
@@ -13,16 +13,16 @@ interface InspectRemoteOptions {
   readonly upstream: string;
   readonly headers: string;
   readonly ca: string | null;
+  readonly connectMs: number;
   readonly timeoutMs: number;
   readonly version: string;
 }
 
 /** Asks a server at a URL for its tools, in a session of our own. */
 export async function inspectRemote(options: InspectRemoteOptions): Promise<Catalogue> {
-  const { headers, timeoutMs, version } = options;
+  const { headers, connectMs, timeoutMs, version } = options;
   const address = parseAddress(options.upstream);
   const ca = options.ca === null ? null : readCa(options.ca);
-  const connectMs = DEFAULT_TIMEOUTS.connection;
   const pool = createPool(address, { timeoutMs: connectMs, ca, env: process.env }, () => {});
   const permission = createPermission(address, loginDirectory(process.env));
   try {

@@ -47,6 +47,8 @@ export interface InspectOptions {
   readonly allow?: readonly (Pattern | string)[];
   /** How long all of it may take: ten seconds unless said otherwise. */
   readonly timeoutMs?: number;
+  /** How long reaching a server at a URL may take: thirty seconds unless said otherwise. */
+  readonly connectTimeoutMs?: number;
   /** What the server is told of our version. */
   readonly version?: string;
   /** Takes warnings: stderr, unless said otherwise; null for none. */
@@ -81,7 +83,8 @@ export async function inspectTools(options: InspectOptions): Promise<InspectRepo
 async function fetchRemote(upstream: string, options: InspectOptions): Promise<Catalogue> {
   const { inspectRemote } = await import("./inspect-remote.ts");
   const { timeoutMs = DEFAULT_TIMEOUTS.toolList, version = "unknown", ca = null } = options;
-  return inspectRemote({ upstream, headers: composeHeaders(options.headers ?? {}), ca, timeoutMs, version });
+  const { connectTimeoutMs: connectMs = DEFAULT_TIMEOUTS.connection } = options;
+  return inspectRemote({ upstream, headers: composeHeaders(options.headers ?? {}), ca, connectMs, timeoutMs, version });
 }
 
 const OPTIONS = [
@@ -94,6 +97,7 @@ const OPTIONS = [
   "deny",
   "allow",
   "timeoutMs",
+  "connectTimeoutMs",
   "version",
   "log",
 ] as const;

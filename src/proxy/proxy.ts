@@ -2,6 +2,7 @@ import { CLOSED } from "../bridge/answers.ts";
 import { createSeat, type Say } from "../bridge/seats.ts";
 import { startChild } from "../link/child.ts";
 import type { GateOptions } from "../link/http/gate.ts";
+import type { PolicySettings } from "../policy/file/settings.ts";
 import type { Pattern } from "../policy/patterns.ts";
 import type { AuditEvent } from "../record/event.ts";
 import type { Log } from "../record/log.ts";
@@ -43,6 +44,10 @@ export interface ProxyOptions {
   readonly auditAll?: boolean;
   readonly limits?: Partial<Limits>;
   readonly timeouts?: Partial<Timeouts>;
+  /** What a policy file says: its rules, and what is no option of its own. The options themselves are not taken from it. */
+  readonly policy?: PolicySettings;
+  /** Where that file is. */
+  readonly policyFolder?: string;
 }
 
 /** Where clients come in by HTTP, and who may. */
@@ -94,6 +99,8 @@ const OPTIONS = [
   "auditAll",
   "limits",
   "timeouts",
+  "policy",
+  "policyFolder",
 ] as const;
 
 /** Puts a proxy between clients and a server. Resolves when the server has started, or has been found. */
@@ -125,6 +132,8 @@ export async function createProxy(options: ProxyOptions): Promise<Proxy> {
     auditAll: options.auditAll ?? false,
     limits,
     timeouts,
+    policy: options.policy ?? null,
+    policyFolder: options.policyFolder ?? null,
   });
   const { witness, reporter } = hub;
   let conversation: Conversation;
