@@ -183,6 +183,31 @@ export const COMMANDS: readonly Command[] = [
     ],
   },
   {
+    name: "check",
+    usage: ["fairlead check [options] [file]", "fairlead check --schema"],
+    summary: "find all mistakes in a policy file, without starting anything",
+    takes: "words",
+    options: [
+      {
+        name: "format",
+        value: "<format>",
+        choices: ["text", "json"],
+        help: "for people, or for programs",
+        fallback: "text",
+      },
+      { name: "schema", value: null, help: "print the JSON Schema of policy files, for editors" },
+      HELP,
+    ],
+    notes: [
+      "Without a file it is fairlead.yaml, here.",
+      "",
+      "Exit codes:",
+      "  0   no mistakes; there may be warnings",
+      "  1   mistakes, each with its place and what to do; or a file that cannot be",
+      "      read",
+    ],
+  },
+  {
     name: "audit",
     usage: ["fairlead audit verify [--key <file>] <file>…"],
     summary: "check that nothing was removed from or changed in an audit log",

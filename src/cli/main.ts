@@ -40,6 +40,8 @@ async function dispatch(args: readonly string[]): Promise<number> {
       return show(`fairlead ${version()}\n`);
     case "tools":
       return (await import("./tools.ts")).runTools(parsed, command);
+    case "check":
+      return (await import("./check.ts")).runCheck(parsed);
     case "audit":
       return (await import("./audit.ts")).runAudit(parsed);
     case "demo-server":

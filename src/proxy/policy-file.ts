@@ -29,7 +29,7 @@ export async function loadPolicyFile(file: string, env: Environment): Promise<Lo
 }
 
 /** Reads a policy file and says what is wrong with it. Rejects only where it cannot be read at all. */
-async function inspectPolicyFile(file: string, env: Environment): Promise<ReadPolicy> {
+export async function inspectPolicyFile(file: string, env: Environment): Promise<ReadPolicy> {
   const text = decodePolicy(readBytes(file), file);
   if (typeof text !== "string") return { policy: null, mistakes: [text], warnings: [] };
   return readWithEngines(text, { file, env });

@@ -5,6 +5,9 @@ import { delimiter, join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
 import { COMMANDS } from "../../src/cli/commands.ts";
 import { FAULTS } from "../../src/message/faults.ts";
+import { ANY_ACTION } from "../../src/policy/file/actions.ts";
+import { ANY_CONDITION } from "../../src/policy/file/conditions.ts";
+import { POLICY } from "../../src/policy/file/schema.ts";
 import { isShown, readBlocks, readPages, readScenes, readUnion, root } from "../support/docs.ts";
 
 const blocks = readBlocks();
@@ -18,6 +21,7 @@ const environment = {
   npm_config_prefix: prefix,
   HOME: home,
   XDG_STATE_HOME: "",
+  TOKEN: "a token",
 };
 
 function shim(name: string, script: string): void {
@@ -25,7 +29,13 @@ function shim(name: string, script: string): void {
   chmodSync(join(bin, name), 0o755);
 }
 
+/** The policy files of the pages, by name where they have one: a block whose first line is `# name.yaml`. */
+const policies = blocks
+  .filter(({ language }) => language === "yaml")
+  .map(({ page, line, text }) => ({ page, line, text, name: /^# (\S+\.yaml)\n/.exec(text)?.[1] ?? null }));
+
 beforeAll(() => {
+  for (const { name, text } of policies) if (name !== null) writeFileSync(join(home, name), text);
   const command = join(root, "dist/command/fairlead.cjs");
   shim("fairlead", `exec "${process.execPath}" "${command}" "$@"`);
   // npx as a reader would have it, but without fetching: the real servers are among the peers.
@@ -87,6 +97,17 @@ describe("programs on the pages run", () => {
   }
 });
 
+describe("policies on the pages have no mistakes", () => {
+  for (const { page, line, name, text } of policies) {
+    if (name === "mistakes.yaml") continue;
+    test(`${page}:${line}`, () => {
+      const file = join(home, `${page.replaceAll(/\W/g, "-")}-${line}.yaml`);
+      writeFileSync(file, text);
+      expect(run(`fairlead check ${file}`)).toEqual({ output: expect.stringContaining(": no mistakes ("), status: 0 });
+    });
+  }
+});
+
 test("JSON on the pages is JSON", () => {
   for (const { language, text } of blocks) {
     if (language === "json") expect(() => JSON.parse(text) as unknown).not.toThrow();
@@ -123,11 +144,27 @@ describe("what a user may meet is on a page", () => {
     for (const name of new Set(names)) expect(logging).toContain(`| \`${name}\``);
   });
 
+  const clauses = [...readKeys(POLICY.schema()), ...readKeys(ANY_CONDITION.schema()), ...readKeys(ANY_ACTION.schema())];
+  test.each([...new Set(clauses)])("the key %s of a policy file", (key) => {
+    expect(others["docs/policy.md"]).toMatch(new RegExp(`[\`.]${key}\``));
+  });
+
   const options = new Set(COMMANDS.flatMap((command) => command.options.map(({ name }) => name)));
   test.each([...options])("the option --%s", (name) => {
     expect([errors, logging, strict, ...Object.values(others)].join("\n")).toMatch(new RegExp(`--${name}(?![\\w-])`));
   });
 });
+
+/** The keys that a schema knows, and those in them, except of what is for later versions. */
+function readKeys(schema: unknown): string[] {
+  if (typeof schema !== "object" || schema === null) return [];
+  const { properties = {} } = schema as { properties?: Record<string, { description?: string }> };
+  const isHere = (key: string): boolean => properties[key].description?.endsWith("Not in this version yet.") !== true;
+  const own = Object.keys(properties);
+  const inner = own.filter(isHere).flatMap((key) => readKeys(properties[key]));
+  const { anyOf = [], items = null } = schema as { anyOf?: unknown[]; items?: unknown };
+  return [...own, ...inner, ...anyOf.flatMap(readKeys), ...readKeys(items)];
+}
 
 test("the comparison notices a difference", () => {
   expect(isShown("a\n…\nc\n", "a\nb\nb\nc\n")).toBe(true);

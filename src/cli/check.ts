@@ -1,0 +1,69 @@
+import { composeMistakes, describeMistake } from "../policy/file/compose-mistakes.ts";
+import { composeJsonSchema } from "../policy/file/json-schema.ts";
+import type { ReadPolicy } from "../policy/file/read-policy.ts";
+import type { PolicySettings } from "../policy/file/settings.ts";
+import { inspectPolicyFile } from "../proxy/policy-file.ts";
+import { safeJsonLines } from "../record/safe-json.ts";
+import type { Parsed } from "./options.ts";
+import { print } from "./output.ts";
+import { value } from "./settings.ts";
+import { showWord, usage } from "./usage.ts";
+
+/** Says what is wrong with a policy file, without starting anything. Exit code 1 where there is something. */
+export async function runCheck(parsed: Parsed): Promise<number> {
+  const { words, rest, values } = parsed;
+  const [file = DEFAULT_FILE, extra = rest?.[0]] = words;
+  if (extra !== undefined) throw usage(`Unexpected word: ${showWord(extra)}`, "Write fairlead check [file]");
+  if (values.has("schema")) {
+    await print(`${JSON.stringify(composeJsonSchema(), null, 2)}\n`);
+    return 0;
+  }
+  const read = await inspectPolicyFile(file, process.env);
+  await print(value(parsed, "format") === "json" ? composeJson(file, read) : composeText(file, read));
+  return read.policy === null ? 1 : 0;
+}
+
+const DEFAULT_FILE = "fairlead.yaml";
+
+/** What was found, in the order of the file, and what that comes to. */
+function composeText(file: string, { policy, mistakes, warnings }: ReadPolicy): string {
+  const found = [...mistakes, ...warnings].sort((one, other) => one.line - other.line || one.column - other.column);
+  const counts = [
+    ...(policy === null ? [] : describe(policy)),
+    ...(warnings.length === 0 ? [] : [count(warnings.length, "warning")]),
+  ];
+  const verdict = policy === null ? count(mistakes.length, "mistake") : "no mistakes";
+  const summary = `${showWord(file)}: ${verdict}${counts.length === 0 ? "" : ` (${counts.join(", ")})`}\n`;
+  return found.length === 0 ? summary : `${composeMistakes(found, "text")}\n${summary}`;
+}
+
+function describe({ tools, prompts, resources, interceptor }: PolicySettings): string[] {
+  const { rules, methodInterceptors, interceptors } = interceptor;
+  const off = rules.filter(({ mode }) => mode === "off").length;
+  const lists = [tools, prompts, resources];
+  const patterns = lists.reduce((sum, { deny, allow }) => sum + deny.length + allow.length, 0);
+  const counts: [number, string][] = [
+    [methodInterceptors.size, "method interceptor"],
+    [interceptors.length, "interceptor"],
+    [patterns, "name pattern"],
+  ];
+  return [
+    count(rules.length, "rule") + (off === 0 ? "" : `, ${off} off`),
+    ...counts.filter(([number]) => number > 0).map(([number, noun]) => count(number, noun)),
+  ];
+}
+
+function composeJson(file: string, { policy, mistakes, warnings }: ReadPolicy): string {
+  const report = {
+    file,
+    valid: policy !== null,
+    rules: policy?.interceptor.rules.length ?? null,
+    mistakes: mistakes.map(describeMistake),
+    warnings: warnings.map(describeMistake),
+  };
+  return `${safeJsonLines(report)}\n`;
+}
+
+function count(number: number, noun: string): string {
+  return `${number} ${noun}${number === 1 ? "" : "s"}`;
+}
