@@ -12,6 +12,7 @@ test("the package holds what it needs and nothing of how it was built", () => {
   expect(packed).toContain("dist/command/fairlead.cjs");
   expect(packed).toContain("dist/library/index.js");
   expect(packed).toContain("dist/library/index.d.ts");
+  expect(packed).toContain("schema/fairlead.schema.json");
   expect([...packed].filter((path) => /(^|\/)\./.test(path) || /^(src|test|scripts|bench)\//.test(path))).toEqual([]);
 });
 

@@ -16,6 +16,8 @@ test("the schema that is shipped is the one that the tables make (if not: npm ru
 });
 
 test("editors are told by a comment where it is", () => {
+  const page = readFileSync(join(root, "docs/policy.md"), "utf8");
+  expect(page).toContain("\n# yaml-language-server: $schema=./fairlead.schema.json\n");
   const text = "# yaml-language-server: $schema=./schema/fairlead.schema.json\ntools: { deny: [a] }\n";
   const [, path] = /^# yaml-language-server: \$schema=(\S+)$/m.exec(text)!;
   expect(existsSync(join(root, path))).toBe(true);
