@@ -17,6 +17,8 @@ export interface Host {
   /** Whether somebody waits who has no response open. */
   readonly owes: boolean;
   /** Ends them all. */
+  /** Tells clients that the tools are others from now on. */
+  announce(): void;
   close(): Promise<void>;
   destroy(): void;
 }
@@ -28,7 +30,7 @@ export interface HostOptions extends Pick<HostedOptions, "seats" | "knowledge" |
   /** A session without an open stream is ended after so long. */
   readonly idleMs: number;
   /** Serves requests that belong to no session; null where there is nobody to. */
-  readonly stateless: { post(visit: Visit, body: Buffer): void } | null;
+  readonly stateless: { post(visit: Visit, body: Buffer): void; announce(): void } | null;
 }
 
 /** Makes a host. */
@@ -116,6 +118,10 @@ export function createHost(options: HostOptions): Host {
   return {
     get size() {
       return sessions.size;
+    },
+    announce() {
+      for (const session of sessions.values()) session.announce();
+      stateless?.announce();
     },
     get owes() {
       return [...sessions.values()].some(({ owes }) => owes);

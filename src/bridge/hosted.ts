@@ -10,6 +10,7 @@ import { passOn } from "../relay/pass-on.ts";
 import type { Call } from "../session/calls.ts";
 import type { Owner } from "../session/owner.ts";
 import type { Turn } from "../session/turn.ts";
+import { announce } from "./announce.ts";
 import { CLOSED } from "./answers.ts";
 import { beginStream, type EventStream } from "./event-stream.ts";
 import { exchangeFor } from "./mirror.ts";
@@ -27,6 +28,8 @@ export interface Hosted {
   readonly idleSince: number | null;
   /** Whether somebody waits for an answer that comes by another stream than it was asked for. */
   readonly owes: boolean;
+  /** Tells the client that the tools are others from now on. */
+  announce(): void;
   /** Takes a message. `headers` go with the answer. */
   post(visit: Visit, body: Buffer, headers: readonly string[]): void;
   /** Opens the stream for what the server says unasked. `greeting` is sent first. */
@@ -224,6 +227,7 @@ export async function openHosted(options: HostedOptions): Promise<Hosted> {
     get idleSince() {
       return standing === null && replies.size() === 0 ? lastUsed : null;
     },
+    announce: () => announce(session, (message) => deliver(message, null)),
     get owes() {
       return hasOneStream && session.calls.up.waiting().length > 0;
     },

@@ -10,6 +10,7 @@ import type { Call } from "../session/calls.ts";
 import { createCatalogues } from "../session/catalogue.ts";
 import type { Exchange } from "../session/exchange.ts";
 import { type Named, numberOf, rename, restore, wantsLog } from "./aliases.ts";
+import { isListening, toolsChangedFor } from "./announce.ts";
 import { CLOSED } from "./answers.ts";
 import { exchangeFor } from "./mirror.ts";
 import { ownerOf } from "./owner.ts";
@@ -22,6 +23,8 @@ import type { ServerEnd, ServerListener } from "./server-end.ts";
 /** One server process for all requests that belong to no session, as those of 2026-07-28 do. */
 export interface Shared {
   post(visit: Visit, body: Buffer): void;
+  /** Tells those who listen that the tools are others from now on. */
+  announce(): void;
   close(): Promise<void>;
   destroy(): void;
 }
@@ -210,6 +213,9 @@ export function createShared({ seats, open, maxBehindBytes }: SharedOptions): Sh
         seats.witness.trouble("http:no-server", error instanceof Error ? error.message : String(error));
         replyError(visit.response, 502, NO_SERVER, null);
       });
+    },
+    announce() {
+      for (const [, { call, reply }] of asked.entries()) if (isListening(call)) reply.send(toolsChangedFor(call));
     },
     async close() {
       isOver = true;

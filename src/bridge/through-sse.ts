@@ -8,6 +8,7 @@ import type { Pool } from "../link/upstream/pool.ts";
 import { whole } from "../message/message.ts";
 import { passOn } from "../relay/pass-on.ts";
 import { type EventFrame, replaceData } from "../wire/events.ts";
+import { announce } from "./announce.ts";
 import { CLOSED, refusedWith } from "./answers.ts";
 import { ownerOf } from "./owner.ts";
 import { answerHere, FULL, NO_SESSION, NOT_ALLOWED, readMessage } from "./refusal.ts";
@@ -22,6 +23,8 @@ export interface ThroughSse {
   visitMessages(visit: Visit): void;
   /** Whether somebody waits for an answer. */
   readonly owes: boolean;
+  /** Tells clients that the tools are others from now on. */
+  announce(): void;
   close(): void;
 }
 
@@ -168,6 +171,10 @@ export function createThroughSse(options: ThroughSseOptions): ThroughSse {
         const { passage } = passenger.seat;
         passOn(passage, whole(body), "up", BODIES, (outcome) => carry(passenger, visit, body, outcome));
       });
+    },
+    announce() {
+      for (const { seat, stream } of passengers.values())
+        announce(seat.session, (message) => stream?.write(frameMessage(message)));
     },
     get owes() {
       return [...passengers.values()].some(({ seat }) => seat.session.calls.up.waiting().length > 0);

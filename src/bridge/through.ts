@@ -10,17 +10,20 @@ import { passOn } from "../relay/pass-on.ts";
 import type { Call } from "../session/calls.ts";
 import type { Exchange } from "../session/exchange.ts";
 import type { ResponseHead } from "../wire/http-head.ts";
+import { isListening, TOOLS_CHANGED, toolsChangedFor } from "./announce.ts";
 import { CLOSED } from "./answers.ts";
 import { createBodyCollector, isRedirect, judgeBody } from "./body-back.ts";
 import type { Guest, GuestBook } from "./guest-book.ts";
 import { exchangeFor, mirrorHeaders } from "./mirror.ts";
 import { answerHere, NO_SESSION, NOT_ALLOWED, readMessage } from "./refusal.ts";
 import { BODIES } from "./server-end.ts";
-import { createStreamBack, type StreamBack } from "./stream-back.ts";
+import { createStreamBack, frameMessage, type StreamBack } from "./stream-back.ts";
 
 /** A way through for clients of Streamable HTTP to a server of Streamable HTTP. */
 export interface Through {
   visit(visit: Visit): void;
+  /** Tells clients that the tools are others from now on. */
+  announce(): void;
   /** Ends the streams. Whoever still waits is told. */
   close(): void;
 }
@@ -47,6 +50,7 @@ export function createThrough(options: ThroughOptions): Through {
   const { pool, address, guests, headers, maxMessageBytes, isThere, rewrite } = options;
 
   const running = new Set<() => void>(); // what ends the requests that are on their way
+  const standing = new Set<() => void>(); // what tells those who stand and listen that the tools have changed
 
   function path({ query }: Visit): string {
     return query === "" || address.path.includes("?") ? address.path : address.path + query;
@@ -121,7 +125,16 @@ export function createThrough(options: ThroughOptions): Through {
       },
     );
     // Nobody waits for the end of such streams.
-    if (visit.method === "GET" || calls.some(({ method }) => method.name === "subscriptions/listen")) visit.stands();
+    const listens = calls.filter(isListening);
+    if (visit.method === "GET" || listens.length > 0) {
+      const tell = (): void => {
+        if (visit.method === "GET") stream?.write(frameMessage(TOOLS_CHANGED));
+        for (const each of listens) stream?.write(frameMessage(toolsChangedFor(each)));
+      };
+      visit.stands();
+      standing.add(tell);
+      response.on("close", () => standing.delete(tell));
+    }
     const leave = (): void => {
       isGone = true;
       call.abort();
@@ -187,6 +200,9 @@ export function createThrough(options: ThroughOptions): Through {
       visit.request.resume();
       const exchange: Exchange = { breaks: "allow", routed: false, mirrored: null, resumed: head.lastEventId !== null };
       send(visit, guest, null, [], exchange, null, head.onward);
+    },
+    announce() {
+      for (const tell of standing) tell();
     },
     close() {
       for (const leave of running) leave();

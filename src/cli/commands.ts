@@ -24,6 +24,12 @@ const CONFIG: Option = {
   help: "a policy file (YAML): rules, the server, and all that is set here; options win over it",
 };
 
+const OBSERVE: Option = {
+  name: "observe",
+  value: null,
+  help: "judge and record everything, act on nothing: what the policy would do",
+};
+
 const FILTER: readonly Option[] = [
   {
     name: "deny",
@@ -134,6 +140,7 @@ export const COMMANDS: readonly Command[] = [
     options: [
       ...FILTER,
       CONFIG,
+      OBSERVE,
       ...CHILD,
       ...REMOTE,
       ...LISTEN,
@@ -205,6 +212,40 @@ export const COMMANDS: readonly Command[] = [
       "  0   no mistakes; there may be warnings",
       "  1   mistakes, each with its place and what to do; or a file that cannot be",
       "      read",
+    ],
+  },
+  {
+    name: "explain",
+    usage: ["fairlead explain [options] --message '<json>'"],
+    summary: "say what a policy makes of a message: which rule, which condition, which value",
+    takes: "words",
+    options: [
+      { name: "message", value: "<json>", help: "the message; - for one on stdin" },
+      { name: "config", value: "<file>", help: "the policy file", fallback: "fairlead.yaml" },
+      { name: "request", value: "<json>", help: "the request that it answers, where it is an answer" },
+      {
+        name: "direction",
+        value: "<direction>",
+        choices: ["up", "down"],
+        help: "up from the client, down from the server; up, unless it is an answer",
+      },
+      { name: "client", value: "<name>", help: "what the client calls itself" },
+      { name: "identity", value: "<name>", help: "who the client is" },
+      {
+        name: "format",
+        value: "<format>",
+        choices: ["text", "json"],
+        help: "for people, or for programs",
+        fallback: "text",
+      },
+      HELP,
+    ],
+    notes: [
+      "Nothing is started, nobody is asked and nothing is sent.",
+      "",
+      "Exit codes:",
+      "  0   it was explained, whatever becomes of the message",
+      "  1   a mistake in the command line or in the policy file",
     ],
   },
   {

@@ -42,6 +42,8 @@ async function dispatch(args: readonly string[]): Promise<number> {
       return (await import("./tools.ts")).runTools(parsed, command);
     case "check":
       return (await import("./check.ts")).runCheck(parsed);
+    case "explain":
+      return (await import("./explain.ts")).runExplain(parsed);
     case "audit":
       return (await import("./audit.ts")).runAudit(parsed);
     case "demo-server":

@@ -5,6 +5,7 @@ import type { Log } from "../record/log.ts";
 import type { Command } from "./commands.ts";
 import type { Parsed } from "./options.ts";
 import { complain } from "./output.ts";
+import type { Reloading } from "./reload.ts";
 import { findConfig, openLog, readCommand, readEnvironment, readPatterns, readTime, value } from "./settings.ts";
 
 /** Runs the proxy until it is over. */
@@ -35,6 +36,7 @@ export async function runProxy(given: Parsed, command: Command): Promise<number>
     },
     deny,
     allow,
+    observe: parsed.values.has("observe"),
     env: readEnvironment(parsed),
     cwd: value(parsed, "cwd"),
     log,
@@ -44,10 +46,12 @@ export async function runProxy(given: Parsed, command: Command): Promise<number>
       ? {}
       : { ...config.policy, limits: config.limits, timeouts: { ...server.timeouts, ...config.timeouts } }),
   });
-  guard(proxy, log);
+  const reloading = config === null ? null : (await import("./reload.ts")).watchConfig(given, command, proxy, log);
+  guard(proxy, log, proxy.url === null ? null : reloading);
   if (proxy.url === null && process.stdin.isTTY)
     log.info("waiting for MCP messages on stdin; this is meant to be started by a client");
   const { code, lost, child } = await proxy.ended;
+  reloading?.stop();
   await audit?.flush();
   if (lost && child !== null)
     log.info("the server ended", child.signal === null ? { code: child.code } : { signal: child.signal });
@@ -76,8 +80,10 @@ async function openAuditLog(parsed: Parsed, log: Log): Promise<AuditLog | null> 
 }
 
 /** Whatever happens to us, nothing of the server stays behind. */
-function guard(proxy: Proxy, log: Log): void {
-  for (const signal of ["SIGTERM", "SIGINT", "SIGHUP"] as const) process.on(signal, () => proxy.stop());
+function guard(proxy: Proxy, log: Log, reloading: Reloading | null): void {
+  for (const signal of ["SIGTERM", "SIGINT"] as const) process.on(signal, () => proxy.stop());
+  // A service reads its policy again; a server of one client goes with its terminal.
+  process.on("SIGHUP", () => (reloading === null ? proxy.stop() : reloading.reload()));
   const crash = (error: unknown): void => {
     log.error(`internal error: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`);
     process.exit(1); // the handler below ends the server

@@ -5,10 +5,10 @@ import type { Door, Visit } from "../link/http/door.ts";
 import type { Log } from "../record/log.ts";
 import type { ConversationEnd } from "./conversation.ts";
 import { checkBind, type ListenOptions, openGateway } from "./gateway.ts";
-import { createHub, type Hub } from "./hub.ts";
+import type { Hub } from "./hub.ts";
+import { adopt, type Judging, needsEngine, openHub, startJudging } from "./judging.ts";
 import { DEFAULT_LIMITS, DEFAULT_TIMEOUTS, type Limits, type Timeouts } from "./limits.ts";
 import type { ProxyConfig } from "./model.ts";
-import { readNames } from "./names.ts";
 import { composeHeaders, readLog, readPatterns } from "./options.ts";
 import type { ListenSettings, Proxy, ProxyOptions } from "./proxy.ts";
 import { findRemote, joinRemote, type RemoteOptions } from "./remote.ts";
@@ -21,6 +21,7 @@ interface Parts {
   readonly log: Log;
   readonly limits: Limits;
   readonly timeouts: Timeouts;
+  readonly judged: Judging | null;
 }
 
 /** A server that is started for each client. */
@@ -37,6 +38,8 @@ export interface Service {
   visit(visit: Visit): boolean;
   /** Whether somebody waits whose request has been answered already: by the older transport it is, at once. */
   readonly owes: () => boolean;
+  /** Tells clients that the tools are others from now on. */
+  announce(): void;
   /** Ends it: whoever still waits is told at once, and servers that are ours get the time they need. */
   close(): Promise<void>;
   destroy(): void;
@@ -50,6 +53,8 @@ interface Running {
   lose(): void;
   stop(): void;
   abandon(): void;
+  /** Tells clients that the tools are others from now on. */
+  announce(): void;
 }
 
 /** Starts a proxy that speaks HTTP on one side or both. Resolves when it works; rejects with a ProxyError. */
@@ -57,16 +62,14 @@ export async function createHttpProxy(options: ProxyOptions): Promise<Proxy> {
   const log = readLog(options);
   const limits = { ...DEFAULT_LIMITS, ...options.limits };
   const timeouts = { ...DEFAULT_TIMEOUTS, ...options.timeouts };
-  const deny = readPatterns(options, "deny");
-  const allow = readPatterns(options, "allow");
-  const names = readNames(options.names);
-  const { audit = null, auditAll = false, policy = null, policyFolder = null } = options;
-  const hub = createHub({ deny, allow, names, log, audit, auditAll, limits, timeouts, policy, policyFolder });
-  const parts = { hub, log, limits, timeouts };
+  const shared = { log, limits, timeouts };
+  const judged = needsEngine(options) ? await startJudging(options, shared) : null;
+  const hub = judged?.hub ?? openHub(options, shared);
+  const parts = { ...shared, hub, judged };
   const running =
     options.upstream === undefined ? await startChildren(options, parts) : await startRemote(options, parts);
   const { connection, toolList } = timeouts;
-  const denyPatterns = deny.map(({ source }) => source);
+  const denyPatterns = readPatterns(options, "deny").map(({ source }) => source);
   const { upstream: upstreamUrl } = options;
   const config = upstreamUrl === undefined ? null : { upstreamUrl, denyPatterns, timeouts: { connection, toolList } };
   return finish(running, parts, config);
@@ -140,16 +143,21 @@ function readListen(settings: ListenSettings): ListenOptions {
   return options;
 }
 
-function finish(running: Running, { log, hub }: Parts, config: ProxyConfig | null): Proxy {
+function finish(running: Running, { log, hub, judged }: Parts, config: ProxyConfig | null): Proxy {
   return {
     url: running.url,
     config,
-    ended: running.ended.finally(() => {
+    ended: running.ended.finally(async () => {
+      await judged?.engine.close();
       hub.reporter.end();
       log.debug("counts", hub.witness.counts());
     }),
+    reload: (policy) => adopt(judged, policy, () => running.announce()),
     stop: () => running.stop(),
-    abandon: () => running.abandon(),
+    abandon() {
+      judged?.engine.destroy();
+      running.abandon();
+    },
   };
 }
 
@@ -203,6 +211,7 @@ function serve(door: Door, drainMs: number, service: Service): Running {
   return {
     url: `${door.url}/mcp`,
     ended,
+    announce: () => service.announce(),
     lose: () => void setTimeout(() => void end(true), LAST_WORDS_MS),
     stop() {
       void (isStopping ? end(false) : wind());

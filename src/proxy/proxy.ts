@@ -1,5 +1,7 @@
+import { announce } from "../bridge/announce.ts";
 import { CLOSED } from "../bridge/answers.ts";
 import { createSeat, type Say } from "../bridge/seats.ts";
+import type { Interceptor } from "../chain/interceptors/interceptor.ts";
 import { startChild } from "../link/child.ts";
 import type { GateOptions } from "../link/http/gate.ts";
 import type { PolicySettings } from "../policy/file/settings.ts";
@@ -8,10 +10,10 @@ import type { AuditEvent } from "../record/event.ts";
 import type { Log } from "../record/log.ts";
 import { type ClientSide, type Conversation, type ConversationEnd, createConversation } from "./conversation.ts";
 import type { ProxyConfig } from "./model.ts";
-import { createHub } from "./hub.ts";
+import { adopt, needsEngine, openHub, startJudging } from "./judging.ts";
 import { DEFAULT_LIMITS, DEFAULT_TIMEOUTS, type Limits, type Timeouts } from "./limits.ts";
-import { type NameOptions, readNames } from "./names.ts";
-import { checkOptions, readLog, readPatterns } from "./options.ts";
+import type { NameOptions } from "./names.ts";
+import { checkOptions, readLog } from "./options.ts";
 
 /** What a proxy is made of: a server, a client side, and what decides. */
 export interface ProxyOptions {
@@ -47,7 +49,11 @@ export interface ProxyOptions {
   readonly auditAll?: boolean;
   readonly limits?: Partial<Limits>;
   readonly timeouts?: Partial<Timeouts>;
-  /** What a policy file says: its rules, and what is no option of its own. The options themselves are not taken from it. */
+  /** Judges and counts, and acts on nothing but what cannot be read: what the policy would do. */
+  readonly observe?: boolean;
+  /** Interceptors of the program's own. They stand behind all that is in a policy. */
+  readonly interceptors?: readonly Interceptor[];
+  /** What a policy file says: its rules, its filters, and what is no option of its own. */
   readonly policy?: PolicySettings;
   /** Where that file is. */
   readonly policyFolder?: string;
@@ -77,6 +83,8 @@ export interface Proxy {
   stop(): void;
   /** The last moment before we are gone: tells who waits, and ends all processes it started, synchronously. */
   abandon(): void;
+  /** Takes up another policy, whole or not at all: where it cannot be followed this rejects, and the old one holds. */
+  reload(policy: PolicySettings): Promise<void>;
   /** Where clients come in, where they come by HTTP. */
   readonly url: string | null;
   /** What it was told to do, where the server is at a URL. */
@@ -105,6 +113,8 @@ const OPTIONS = [
   "timeouts",
   "policy",
   "policyFolder",
+  "observe",
+  "interceptors",
 ] as const;
 
 /** Puts a proxy between clients and a server. Resolves when the server has started, or has been found. */
@@ -114,13 +124,13 @@ export async function createProxy(options: ProxyOptions): Promise<Proxy> {
     const { createHttpProxy } = await import("./http-proxy.ts");
     return createHttpProxy(options);
   }
-  const deny = readPatterns(options, "deny");
-  const allow = readPatterns(options, "allow");
-  const names = readNames(options.names);
   const log = readLog(options);
   const limits = { ...DEFAULT_LIMITS, ...options.limits };
   const timeouts = { ...DEFAULT_TIMEOUTS, ...options.timeouts };
   const [command, ...args] = options.command ?? [];
+  const parts = { log, limits, timeouts };
+  // What cannot be followed is said before anything is started.
+  const judged = needsEngine(options) ? await startJudging(options, parts) : null;
   // First of all: while the server starts, the rest of us can get ready.
   const child = await startChild({
     command,
@@ -129,18 +139,7 @@ export async function createProxy(options: ProxyOptions): Promise<Proxy> {
     cwd: options.cwd,
     onTrouble: (text) => log.warn(text),
   });
-  const hub = createHub({
-    deny,
-    allow,
-    names,
-    log,
-    audit: options.audit ?? null,
-    auditAll: options.auditAll ?? false,
-    limits,
-    timeouts,
-    policy: options.policy ?? null,
-    policyFolder: options.policyFolder ?? null,
-  });
+  const hub = judged?.hub ?? openHub(options, parts);
   const { witness, reporter } = hub;
   let conversation: Conversation;
   const say: Say = (direction, payload) =>
@@ -161,15 +160,18 @@ export async function createProxy(options: ProxyOptions): Promise<Proxy> {
     log.debug("counts", witness.counts());
   });
   return {
-    ended,
+    ended: judged === null ? ended : ended.finally(() => judged.engine.close()),
     url: null,
     config: null,
+    reload: (policy) =>
+      adopt(judged, policy, () => announce(session, (message) => conversation.toClient.writeLine(message))),
     stop: () => conversation.stop(),
     abandon() {
       if (isOver) return;
       isOver = true;
       // Small writes to a pipe that is not full are done when write() returns.
       for (const answer of passage.giveUp("up", CLOSED)) conversation.toClient.writeLine(answer);
+      judged?.engine.destroy();
       child.kill();
     },
   };

@@ -1,4 +1,5 @@
 import { fetchRefusal, fetchTools, findServer, type FindOptions, type FoundServer } from "../bridge/find-server.ts";
+import { announce } from "../bridge/announce.ts";
 import { createLinesClient } from "../bridge/lines-client.ts";
 import { createSeat, type Knowledge, mirrorsServer } from "../bridge/seats.ts";
 import type { ServerEnd, ServerListener } from "../bridge/server-end.ts";
@@ -169,7 +170,7 @@ export function joinRemote(
   server: RemoteServer,
   { input, output }: ClientSide,
   { hub, limits, timeouts }: RemoteOptions,
-): { readonly ended: Promise<ConversationEnd>; lose(): void; stop(): void; abandon(): void } {
+): { readonly ended: Promise<ConversationEnd>; lose(): void; stop(): void; abandon(): void; announce(): void } {
   const { knowledge } = server;
   let end: ServerEnd | null = null;
   let leave: ((how: "lost" | "stopped") => void) | undefined;
@@ -210,6 +211,7 @@ export function joinRemote(
     lose: () => leave?.("lost"),
     stop: () => leave?.("stopped"),
     abandon: () => end?.destroy(),
+    announce: () => announce(seat.session, (message) => seat.session.say("down", message)),
   };
 }
 

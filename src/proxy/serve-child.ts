@@ -81,6 +81,7 @@ export async function createChildService(options: ChildServiceOptions): Promise<
       return true;
     },
     owes: () => host.owes,
+    announce: () => host.announce(),
     async close() {
       nursery.close();
       await Promise.all([host.close(), stateless.close()]);

@@ -142,6 +142,11 @@ export function createRemoteService({
       }
     },
     owes: () => host.owes || throughSse.owes,
+    announce() {
+      through.announce();
+      throughSse.announce();
+      host.announce();
+    },
     async close() {
       through.close();
       throughSse.close();

@@ -39,6 +39,8 @@ export interface SessionView {
 export interface Session extends SessionView {
   catalogue(era: Era): CatalogueKeeper;
   readonly calls: Readonly<Record<Direction, CallTable>>;
+  /** Whether the handshake of the older era is over. */
+  hasBegun(): boolean;
   now(): number;
   /** Puts a message in its place in the conversation. Changes nothing but what is learnt from it. */
   observe(message: Message, exchange: Exchange): Turn;
@@ -97,6 +99,7 @@ export function createSession(options: SessionOptions): Session {
     scope: options.owner?.scope ?? id,
     identity: options.owner?.identity ?? null,
     client: () => client,
+    hasBegun: () => revision !== null,
     calls,
     now,
     say,

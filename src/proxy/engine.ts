@@ -1,0 +1,116 @@
+import { buildChain } from "../chain/build.ts";
+import type { Chain } from "../chain/chain.ts";
+import type { Interceptor } from "../chain/interceptors/interceptor.ts";
+import type { ActionOf } from "../chain/services.ts";
+import { createChainState } from "../chain/state.ts";
+import { ProxyError } from "../errors.ts";
+import { POLICY } from "../policy/file/schema.ts";
+import type { PolicySettings } from "../policy/file/settings.ts";
+import type { Log } from "../record/log.ts";
+import { createWorld } from "./chain-services.ts";
+import { createFork } from "./fork.ts";
+import { type Hub, namesIn } from "./hub.ts";
+
+/** The rule engine of a proxy. */
+export interface Engine {
+  /** Takes up another policy, whole or not at all. Says whether clients may see other tools by it. */
+  adopt(policy: PolicySettings): Promise<{ readonly changesTools: boolean }>;
+  /** Ends all that it has begun, with a moment for what is on its way. */
+  close(): Promise<void>;
+  /** Ends it now. */
+  destroy(): void;
+}
+
+/** What an engine is made of. */
+export interface EngineOptions {
+  readonly hub: Hub;
+  readonly log: Log;
+  readonly policy: PolicySettings;
+  /** Where the policy file is. */
+  readonly folder: string;
+  readonly observe: boolean;
+  /** Which server this is: its URL, or its command. */
+  readonly server: string;
+  readonly version: string;
+  readonly interceptors: readonly Interceptor[];
+}
+
+/** Starts an engine, and has the hub judge by it. Rejects with a ProxyError where a policy cannot be followed. */
+export async function createEngine(options: EngineOptions): Promise<Engine> {
+  const { hub, log, folder, observe, server, version, interceptors } = options;
+  const { reporter, witness, rulebook, makePolicy } = hub;
+  const { now } = hub.seats;
+  const { ttlMs, maxSessions } = options.policy.state;
+  const state = createChainState({ ttlMs, maxSessions, now });
+  const fork = createFork({ reporter, witness, version });
+  const world = createWorld({ log, reporter, witness, folder, fork, now });
+  const { services } = world;
+
+  async function build(policy: PolicySettings): Promise<Chain | null> {
+    try {
+      world.prepare(webhooksOf(policy));
+      const own = { own: interceptors };
+      return await buildChain(policy.interceptor, { folder, observe, server, state, services, ...own });
+    } catch (cause) {
+      if (cause instanceof ProxyError) throw cause;
+      const why = cause instanceof Error ? cause.message : String(cause);
+      throw new ProxyError("BAD_POLICY", `The policy cannot be followed: ${why}`, "Nothing was started", { cause });
+    }
+  }
+
+  let signature = signatureOf(options.policy);
+  rulebook.current = { policy: rulebook.current.policy, chain: await build(options.policy), observe };
+
+  return {
+    async adopt(policy) {
+      const chain = await build(policy);
+      rulebook.current = { policy: makePolicy(policy.tools, namesIn(policy)), chain, observe };
+      // Limits of rules that are gone are gone; those of rules that stay count on.
+      const ids = new Set(policy.interceptor.rules.map(({ id }) => id));
+      state.limits.forget((key) => {
+        const id = key.slice(key.startsWith(OBSERVED) ? OBSERVED.length : 0, key.indexOf("\0"));
+        return !ids.has(id) && !INTERCEPTOR.test(id);
+      });
+      const before = signature;
+      signature = signatureOf(policy);
+      return { changesTools: before !== signature };
+    },
+    async close() {
+      fork.close();
+      await world.close();
+    },
+    destroy() {
+      fork.close();
+      world.destroy();
+    },
+  };
+}
+
+/** What holds where there is no policy file. */
+export const NO_POLICY: PolicySettings = POLICY.defaults;
+
+const OBSERVED = "observe:";
+const INTERCEPTOR = /Interceptor$/;
+
+function webhooksOf({ interceptor }: PolicySettings): ActionOf<"webhook">[] {
+  return interceptor.rules.flatMap(({ actions }) => actions.filter((action) => action.does === "webhook"));
+}
+
+/** What decides which tools a client sees. Rules may hide some, too. */
+function signatureOf({ tools, interceptor }: PolicySettings): string {
+  const { deny, allow, ...manners } = tools;
+  const hiding = interceptor.rules.filter(({ actions }) => actions.some(({ does }) => does === "hide"));
+  return JSON.stringify([
+    deny.map(({ source }) => source),
+    allow.map(({ source }) => source),
+    manners,
+    interceptor.enabled ? hiding.map(({ id, mode, conditions }) => [id, mode, showConditions(conditions)]) : [],
+  ]);
+}
+
+function showConditions(conditions: readonly unknown[]): string {
+  return JSON.stringify(conditions, (_, value: unknown) => {
+    if (value instanceof Set) return [...value] as unknown[];
+    return typeof value === "bigint" ? String(value) : value;
+  });
+}
