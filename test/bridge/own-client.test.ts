@@ -9,8 +9,6 @@ afterEach(() => void vi.useRealTimers());
 /** A client of ours and a server that answers at once. After the first list it may say something more. */
 function meet(tools: string, afterwards: string | null = null) {
   let lists = 0;
-  const answer = (result: string, id: string): Buffer =>
-    Buffer.from(`{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":${result}}`);
   const client: OwnClient = createOwnClient({
     exchange: BODIES,
     greetMs: 1000,
@@ -25,6 +23,10 @@ function meet(tools: string, afterwards: string | null = null) {
     },
   });
   return client;
+}
+
+function answer(result: string, id: string): Buffer {
+  return Buffer.from(`{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":${result}}`);
 }
 
 async function list(client: OwnClient): Promise<string[]> {

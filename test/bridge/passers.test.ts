@@ -33,7 +33,10 @@ test("what is taken out is let go of without a full collection", () => {
   const collect = runInNewContext("gc") as (options: { type: "minor" | "major" }) => void;
   const passers = createPassers<number, number[]>();
   const pass = (key: number): void => {
-    passers.set(key, Array.from({ length: 500 }, () => key)); // 4 kB
+    passers.set(
+      key,
+      Array.from({ length: 500 }, () => key),
+    ); // 4 kB
     passers.delete(key - 32);
   };
   for (let key = 0; key < 100; key++) pass(key);

@@ -86,6 +86,7 @@ export async function openDoor(options: DoorOptions): Promise<Door> {
   };
   // Answers that are owed. Only how many: a Set would keep every request until a full collection.
   let owed = 0;
+  const isOwing = (): boolean => owed > 0;
   const silent = new Set<Socket>(); // connections by which nobody has asked anything yet
   let isDraining = false;
   const onRequest = (request: IncomingMessage, response: ServerResponse): void => {
@@ -148,7 +149,7 @@ export async function openDoor(options: DoorOptions): Promise<Door> {
       });
     },
     async answered() {
-      while (owed > 0) await new Promise((resolve) => setTimeout(resolve, 20));
+      while (isOwing()) await new Promise((resolve) => setTimeout(resolve, 20));
     },
     close() {
       server.close();
