@@ -152,7 +152,10 @@ export function createPool(address: Address, options: ConnectOptions, onTrouble:
           request.method,
         );
         if (isPaused) connection.socket.pause();
-        leaveTogether(() => write(connection.socket, address, request));
+        const leave = (): void => write(connection.socket, address, request);
+        // Messages come in crowds. All else goes before whatever else is done now.
+        if (request.body === null) leave();
+        else leaveTogether(leave);
       }
 
       async function open(): Promise<void> {
