@@ -1,19 +1,16 @@
-import type { Writable } from "node:stream";
-
-let held: Writable[] = [];
+let leaving: (() => void)[] = [];
 
 /**
- * Holds back what is written to a stream until all that has come in now has been looked at. Many writes to one program
- * in a row wake it up once; each after some work of ours would wake it up each time.
+ * Lets something leave when all that has come in now has been looked at. Many writes to one program in a row wake it up
+ * once; each after some work of ours would wake it up each time.
  */
-export function leaveTogether(stream: Writable): void {
-  stream.cork();
-  if (held.length === 0) setImmediate(letGo);
-  held.push(stream);
+export function leaveTogether(leave: () => void): void {
+  if (leaving.length === 0) setImmediate(leaveNow);
+  leaving.push(leave);
 }
 
-function letGo(): void {
-  const streams = held;
-  held = [];
-  for (const stream of streams) stream.uncork();
+function leaveNow(): void {
+  const all = leaving;
+  leaving = [];
+  for (const leave of all) leave();
 }

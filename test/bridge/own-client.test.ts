@@ -29,6 +29,10 @@ function meet(tools: string, afterwards: string | null = null) {
   return client;
 }
 
+function answer(result: string, id: string): Buffer {
+  return Buffer.from(`{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":${result}}`);
+}
+
 async function list(client: OwnClient): Promise<string[]> {
   const { tools } = await client.listTools(await client.greet("stateful"));
   return tools.map(({ name }) => name);

@@ -41,14 +41,14 @@ function finish(response: ServerResponse, body: Buffer | null): void {
   response.req.once("end", () => response.end());
 }
 
-/** Ends a response with its body. As text, a small one leaves with its head in one write; as bytes, it would be two pieces. */
+/** Ends a response whose head has been written. As text, a small one leaves with its head in one write; as bytes, it would be two pieces. */
 export function endWith(response: ServerResponse, body: Buffer): void {
   if (body.length > MAX_TEXT_BYTES) {
     urge(response, body.length);
     return void response.end(body);
   }
-  if (response.socket !== null) leaveTogether(response.socket);
-  response.end(body.toString("latin1"), "latin1");
+  const text = body.toString("latin1");
+  leaveTogether(() => response.end(text, "latin1"));
 }
 
 const MAX_TEXT_BYTES = 16_384;

@@ -152,7 +152,10 @@ export function createPool(address: Address, options: ConnectOptions, onTrouble:
           request.method,
         );
         if (isPaused) connection.socket.pause();
-        write(connection.socket, address, request);
+        const leave = (): void => write(connection.socket, address, request);
+        // Messages come in crowds. All else goes before whatever else is done now.
+        if (request.body === null) leave();
+        else leaveTogether(leave);
       }
 
       async function open(): Promise<void> {
@@ -228,11 +231,12 @@ function idleLimit(head: ResponseHead): number {
 function write(socket: Socket, { authority }: Address, { method, path, headers, body }: UpstreamRequest): void {
   const length = body === null ? "" : `Content-Length: ${body.length}\r\n`;
   const head = `${method} ${path} HTTP/1.1\r\nHost: ${authority}\r\n${headers}${length}\r\n`;
-  leaveTogether(socket);
   if (body === null || body.length === 0) socket.write(head, "latin1");
   else if (body.length > 65_536) {
+    socket.cork();
     socket.write(head, "latin1");
     socket.write(body);
+    socket.uncork();
   } else {
     const bytes = Buffer.allocUnsafe(head.length + body.length);
     bytes.write(head, 0, "latin1");
