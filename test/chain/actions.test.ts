@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { KIND_NAMES } from "../../src/policy/sensitive/kinds.ts";
 import { call, line, result, rules, stageRules } from "../support/rules.ts";
 
 const BLOCK_DELETE = rules(`- id: no-deletes
@@ -117,6 +118,21 @@ describe("edits of params", () => {
     expect(heard("client")).toContain('"rule":"no-delete"');
   });
 });
+
+test("transform redacts every kind that a file may name", async () => {
+  for (const kind of KIND_NAMES) {
+    const { client, heard } = await stageRules(
+      rules(`- id: clean
+  conditions: [{ method_equals: tools/call }]
+  actions: [{ transform: { redact: { kinds: [${kind}], by: "" } } }]`),
+    );
+    await client(call(1, "x", { text: "4111 1111 1111 1111, 192.0.2.1" }));
+    const text = { card: ", 192.0.2.1", credit_card: ", 192.0.2.1", personal: ", ", ip: CARD, ipv4: CARD };
+    expect(heard("server")).toBe(call(1, "x", { text: (text as Record<string, string>)[kind] ?? `${CARD}192.0.2.1` }));
+  }
+});
+
+const CARD = "4111 1111 1111 1111, ";
 
 describe("rate_limit", () => {
   const LIMIT = rules(`- id: slow
