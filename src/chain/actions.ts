@@ -27,6 +27,11 @@ export function isWatching(action: RuleAction): boolean {
   return action.does === "log" || action.does === "metric" || (action.does === "webhook" && !action.waits);
 }
 
+/** Whether an action has a part in what becomes of a message. */
+export function isDeciding(action: RuleAction): boolean {
+  return action.does !== "fork" && !isWatching(action);
+}
+
 /** Carries one action out. A promise only where something has to be waited for. */
 export function perform(
   walk: Walk,
