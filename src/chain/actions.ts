@@ -200,8 +200,9 @@ function limit(walk: Walk, rule: Rule, action: ActionOf<"rate_limit">): void {
   refuse(walk, nameOf(rule), { code: BLOCKED, message: "Rate limit exceeded", data });
 }
 
-function limitKey({ look }: Walk, rule: Rule, { key }: ActionOf<"rate_limit">): string {
-  return `${rule.id}\0${fillKey(key, look, "alike")}`;
+/** Two limits of a rule may have the same key: they count apart, because their windows differ. */
+function limitKey({ look }: Walk, rule: Rule, action: ActionOf<"rate_limit">): string {
+  return `${rule.id}\0${rule.actions.indexOf(action)}\0${fillKey(action.key, look, "alike")}`;
 }
 
 /** What a line of the log says beside its text. */

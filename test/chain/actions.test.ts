@@ -160,6 +160,20 @@ describe("rate_limit", () => {
     expect(heard("client")).toContain('"id":6');
   });
 
+  test("two limits of a rule count apart", async () => {
+    const { client, heard, wait } = await stageRules(
+      rules(`- id: slow
+  conditions: [{ method_equals: tools/call }]
+  actions: [{ rate_limit: { key: k, limit: 1, window: 1s } }, { rate_limit: { key: k, limit: 2, window: 1m } }]`),
+    );
+    for (const id of [1, 2, 3]) {
+      await client(call(id, "x"));
+      wait(1000);
+    }
+    expect(heard("server")).toBe(call(1, "x") + call(2, "x"));
+    expect(heard("client")).toContain('"retry_after":58');
+  });
+
   test("a name in capitals is no fresh limit", async () => {
     const { client, heard } = await stageRules(LIMIT);
     await client(call(1, "read"), call(2, "READ"), call(3, "Read"));
