@@ -17,7 +17,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   bridge: ["errors", "wire", "message", "session", "policy", "action", "chain", "record", "relay", "link"],
   proxy: ["errors", "wire", "message", "session", "policy", "action", "chain", "record", "relay", "link", "bridge"],
   cli: ["errors", "proxy", "policy", "record", "message"],
-  index: ["errors", "proxy", "policy", "session", "record", "message"],
+  index: ["errors", "proxy", "chain", "policy", "session", "record", "message"],
 };
 
 const source = resolve(import.meta.dirname, "../src");

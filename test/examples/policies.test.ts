@@ -336,6 +336,15 @@ describe("approve-writes", () => {
   });
 });
 
+/** A result that asks for more. */
+function asks(...methods: string[]): object {
+  return {
+    resultType: "input_required",
+    inputRequests: Object.fromEntries(methods.map((method, nth) => [`k${nth}`, { method, params: {} }])),
+    requestState: "s",
+  };
+}
+
 describe("no-sampling", () => {
   const META = { "io.modelcontextprotocol/protocolVersion": "2026-07-28" };
 
@@ -355,18 +364,13 @@ describe("no-sampling", () => {
 
   test("and what it asks inside a result, since 2026-07-28", async () => {
     const { answers } = await behind("no-sampling");
-    const asks = (...methods: string[]) => ({
-      resultType: "input_required",
-      inputRequests: Object.fromEntries(methods.map((method, nth) => [`k${nth}`, { method, params: {} }])),
-      requestState: "s",
-    });
     expect(messageOf(await answers("t", asks("roots/list", "sampling/createMessage")))).toBe(
       "This client's model is not for servers",
     );
     expect(messageOf(await answers("t", asks("elicitation/create")))).toBe("This client's user is not to be asked");
     // A result that says it is complete and asks all the same.
     expect(await answers("t", { ...asks("sampling/createMessage"), resultType: "complete" })).toContain("error");
-    expect(await answers("t", { ...text("x"), InputRequests: asks("sampling/createMessage").inputRequests })).toContain(
+    expect(await answers("t", { ...text("x"), InputRequests: { k: { method: "sampling/createMessage" } } })).toContain(
       "error",
     );
     expect(await answers("t", asks("roots/list"))).toContain('"method":"roots/list"');
@@ -653,10 +657,12 @@ describe("append-only-memory", () => {
   test("remembers, but no secrets and not too much", async () => {
     const { calls, passes, refused, becomes, listed } = await behind("append-only-memory", { tools });
     expect(listed).toEqual(["create_entities", "add_observations", "read_graph"]);
-    const entity = (name: string) => ({ name, entityType: "t", observations: ["o"] });
-    await passes(calls("create_entities", { entities: [entity("a")] }), calls("read_graph"));
+    await passes(
+      calls("create_entities", { entities: [{ name: "a", entityType: "t", observations: ["o"] }] }),
+      calls("read_graph"),
+    );
     expect(
-      await becomes(calls("create_entities", { entities: [entity("key AKIAIOSFODNN7EXAMPLE of mine")] })),
+      await becomes(calls("create_entities", { entities: [{ name: "key AKIAIOSFODNN7EXAMPLE of mine" }] })),
     ).toContain('"name":"key [redacted] of mine"');
     expect(await becomes(calls("add_observations", { observations: ["x".repeat(2001)] }))).toContain("[1 more");
     await refused("Fifty at a time", calls("create_entities", { entities: Array.from({ length: 51 }, () => 1) }));
