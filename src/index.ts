@@ -1,3 +1,10 @@
+export type {
+  Intercepted,
+  InterceptedSession,
+  Interceptor,
+  InterceptResult,
+  MethodInterceptor,
+} from "./chain/interceptors/interceptor.ts";
 export { ConnectionError, ProxyError, type ProxyErrorCode } from "./errors.ts";
 export { parsePattern, parsePatternList, type Pattern } from "./policy/patterns.ts";
 export type { ConversationEnd, ClientSide } from "./proxy/conversation.ts";

@@ -27,6 +27,11 @@ export function isWatching(action: RuleAction): boolean {
   return action.does === "log" || action.does === "metric" || (action.does === "webhook" && !action.waits);
 }
 
+/** Whether an action has a part in what becomes of a message. */
+export function isDeciding(action: RuleAction): boolean {
+  return action.does !== "fork" && !isWatching(action);
+}
+
 /** Carries one action out. A promise only where something has to be waited for. */
 export function perform(
   walk: Walk,
@@ -195,8 +200,9 @@ function limit(walk: Walk, rule: Rule, action: ActionOf<"rate_limit">): void {
   refuse(walk, nameOf(rule), { code: BLOCKED, message: "Rate limit exceeded", data });
 }
 
-function limitKey({ look }: Walk, rule: Rule, { key }: ActionOf<"rate_limit">): string {
-  return `${rule.id}\0${fillKey(key, look, "alike")}`;
+/** Two limits of a rule may have the same key: they count apart, because their windows differ. */
+function limitKey({ look }: Walk, rule: Rule, action: ActionOf<"rate_limit">): string {
+  return `${rule.id}\0${rule.actions.indexOf(action)}\0${fillKey(action.key, look, "alike")}`;
 }
 
 /** What a line of the log says beside its text. */

@@ -4,7 +4,7 @@ import { type Candidate, askCandidate, type RuleIndex } from "../policy/rules/ru
 import { beginLook } from "../policy/rules/view.ts";
 import { type Decision, PASS } from "../policy/verdict.ts";
 import type { Turn } from "../session/turn.ts";
-import { foresee, isWatching, nameOf, perform, type Transforms } from "./actions.ts";
+import { foresee, isDeciding, isWatching, nameOf, perform, type Transforms } from "./actions.ts";
 import { createInsight } from "./insight.ts";
 import { findExempt, keepMemo, learnFromAnswer, type WantsParams } from "./keep.ts";
 import type { ChainServices } from "./services.ts";
@@ -12,7 +12,7 @@ import type { ChainState } from "./state.ts";
 import { runSteps } from "./run-steps.ts";
 import type { Step } from "./step.ts";
 import { gistOf, innerStops, outerStop } from "./stop.ts";
-import { BLOCKED, type ChainSettings, fail, inOrder, isOver, note, refuse, type Walk } from "./walk.ts";
+import { BLOCKED, type ChainSettings, fail, inOrder, isOver, isRefused, note, refuse, type Walk } from "./walk.ts";
 
 /** Method interceptors, rules and interceptors, in that order: what stands behind the tool filter. */
 export interface Chain {
@@ -36,7 +36,7 @@ export interface ChainOptions {
 export function createChain(options: ChainOptions): Chain {
   const { settings, index, transforms, methodSteps, steps, state, services } = options;
   const allSteps = [...methodSteps, ...steps];
-  const looksInside = createInsight(index, allSteps);
+  const looksInside = createInsight(index, allSteps, settings.defaultAction === "block");
   const wantsParams: WantsParams = (answer) =>
     index.keepsParams(answer) || allSteps.some((step) => step.concerns("answered", answer.method));
 
@@ -69,14 +69,29 @@ export function createChain(options: ChainOptions): Chain {
     };
   }
 
-  /** Judges where the walk stands. */
+  /** Judges where the walk stands. What was said about another stop does not count here. */
   function judgeStop(walk: Walk): void | Promise<void> {
+    walk.isAllowed = false;
+    walk.hasMatched = false;
+    return then(askAll(walk), () => judgeByDefault(walk));
+  }
+
+  function askAll(walk: Walk): void | Promise<void> {
     return then(runSteps(walk, methodSteps, false), () => {
       if (isOver(walk)) return;
       return then(runRules(walk), () => {
         if (!isOver(walk)) return runSteps(walk, steps, settings.parallel);
       });
     });
+  }
+
+  /** Refuses what is said and no rule has a word for, where that is asked for. */
+  function judgeByDefault(walk: Walk): void {
+    const { envelope } = walk.stop.message;
+    if (settings.defaultAction === "allow" || walk.hasMatched || walk.ruling !== null) return;
+    if (!("method" in envelope) || envelope.method.class === "pass") return;
+    if (settings.observe) note(walk, "block", "chain:default");
+    else refuse(walk, "chain:default", BY_DEFAULT);
   }
 
   function runRules(walk: Walk): void | Promise<void> {
@@ -103,12 +118,12 @@ export function createChain(options: ChainOptions): Chain {
     // Which elements are hidden is found out when they are.
     const answer = hides ? "yes" : askCandidate(candidate, walk.look);
     if (answer === "no") return;
+    // Who only writes something down has not said that it may pass.
+    if (rule.mode === "on" && !hides) walk.hasMatched ||= rule.actions.some(isDeciding);
     if (settings.observe || rule.mode === "observe") return watch(walk, compiled, answer);
     if (answer === "unsure") {
-      walk.hasMatched = true;
       return fail(walk, nameOf(rule), walk.look.doubt ?? "a condition could not be judged");
     }
-    if (!hides) walk.hasMatched = true;
     return inOrder(
       () => rule.actions.length,
       (nth) => {
@@ -143,11 +158,11 @@ export function createChain(options: ChainOptions): Chain {
 
   /** Goes to the messages inside, where anybody is interested. */
   function goInside(walk: Walk): void | Promise<void> {
-    if (isOver(walk) || !looksInside(walk.turn)) return;
+    if (isRefused(walk) || !looksInside(walk.turn)) return;
     const stops = innerStops(walk.turn, walk.session, state);
     if (stops === "unclear") return fail(walk, "chain:unclear", "peers could see different messages inside it");
     return inOrder(
-      () => (isOver(walk) ? 0 : stops.length),
+      () => (isRefused(walk) ? 0 : stops.length),
       (nth) => {
         walk.inner = nth;
         // An earlier one may have been changed: then this one is not where it was.
@@ -163,13 +178,8 @@ export function createChain(options: ChainOptions): Chain {
   function conclude(walk: Walk): Decision {
     const { ruling, changedBy, notes, turn } = walk;
     const note = notes.length === 0 ? {} : { note: notes.join(" ") };
-    const { envelope } = turn.message;
-    const isSaid = envelope.kind === "request" || envelope.kind === "notification";
-    if (ruling === null && !walk.hasMatched && isSaid && settings.defaultAction === "block") {
-      if (envelope.method.class !== "pass" && !settings.observe) refuse(walk, "chain:default", BY_DEFAULT);
-    }
-    if (walk.ruling !== null) return { ...walk.ruling, ...note };
-    if (isSaid) keepMemo(walk, wantsParams);
+    if (ruling !== null) return { ...ruling, ...note };
+    if ("method" in turn.message.envelope) keepMemo(walk, wantsParams);
     if (changedBy === null) return notes.length === 0 ? PASS : { ...PASS, ...note };
     return { verdict: { do: "change", message: turn.message }, rule: changedBy, ...note };
   }

@@ -3,13 +3,13 @@ import type { RuleIndex } from "../policy/rules/rule-index.ts";
 import type { Turn } from "../session/turn.ts";
 import type { Step } from "./step.ts";
 
-/** Whether anybody looks at what is inside messages like this one. */
-export function createInsight(index: RuleIndex, steps: readonly Step[]): (turn: Turn) => boolean {
+/** Whether anybody looks at what is inside messages like this one. `always` is where what a server asks for must be on a list. */
+export function createInsight(index: RuleIndex, steps: readonly Step[], always: boolean): (turn: Turn) => boolean {
   const isAsked = (moment: Moment, direction: "up" | "down", method: string | null): boolean =>
     index.find({ moment, direction, method, tool: undefined }).length > 0 ||
     steps.some((step) => step.concerns(moment, method));
   const asksUp = INSIDE.some((method) => isAsked("answered", "up", method));
-  const asksDown = INSIDE.some((method) => isAsked("said", "down", method));
+  const asksDown = always || INSIDE.some((method) => isAsked("said", "down", method));
   return ({ message, answers }) => {
     const { envelope, direction } = message;
     if (envelope.kind === "result") {

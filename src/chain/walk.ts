@@ -43,9 +43,9 @@ export interface Walk {
   inner: number;
   /** What was decided, unless it goes on. */
   ruling: Ruling | null;
-  /** Whether a rule has said that enough was judged. */
+  /** Whether a rule has said that enough was judged, here. */
   isAllowed: boolean;
-  /** Whether any rule had something to say. */
+  /** Whether any rule had something to say, here. */
   hasMatched: boolean;
   /** Who changed it last. */
   changedBy: string | null;
@@ -69,9 +69,14 @@ export interface Ruling {
   readonly rule: string;
 }
 
-/** Whether nothing can change any more what becomes of it. */
-export function isOver({ ruling, isAllowed, settings }: Walk): boolean {
-  return isAllowed || (ruling !== null && settings.failFast);
+/** Whether enough was judged where the walk stands. */
+export function isOver(walk: Walk): boolean {
+  return walk.isAllowed || isRefused(walk);
+}
+
+/** Whether nothing can change any more what becomes of the message, all that is inside it included. */
+export function isRefused({ ruling, settings }: Walk): boolean {
+  return ruling !== null && settings.failFast;
 }
 
 /** Refuses it. Of several refusals the first one is told. */

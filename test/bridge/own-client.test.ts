@@ -6,10 +6,6 @@ import { whole } from "../../src/message/message.ts";
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
-function answer(result: string, id: string): Buffer {
-  return Buffer.from(`{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":${result}}`);
-}
-
 /** A client of ours and a server that answers at once. After the first list it may say something more. */
 function meet(tools: string, afterwards: string | null = null) {
   let lists = 0;

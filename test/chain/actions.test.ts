@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { KIND_NAMES } from "../../src/policy/sensitive/kinds.ts";
 import { call, line, result, rules, stageRules } from "../support/rules.ts";
 
 const BLOCK_DELETE = rules(`- id: no-deletes
@@ -118,6 +119,21 @@ describe("edits of params", () => {
   });
 });
 
+test("transform redacts every kind that a file may name", async () => {
+  for (const kind of KIND_NAMES) {
+    const { client, heard } = await stageRules(
+      rules(`- id: clean
+  conditions: [{ method_equals: tools/call }]
+  actions: [{ transform: { redact: { kinds: [${kind}], by: "" } } }]`),
+    );
+    await client(call(1, "x", { text: "4111 1111 1111 1111, 192.0.2.1" }));
+    const text = { card: ", 192.0.2.1", credit_card: ", 192.0.2.1", personal: ", ", ip: CARD, ipv4: CARD };
+    expect(heard("server")).toBe(call(1, "x", { text: (text as Record<string, string>)[kind] ?? `${CARD}192.0.2.1` }));
+  }
+});
+
+const CARD = "4111 1111 1111 1111, ";
+
 describe("rate_limit", () => {
   const LIMIT = rules(`- id: slow
   conditions: [{ method_equals: tools/call }]
@@ -142,6 +158,20 @@ describe("rate_limit", () => {
     await client(call(5, "a"), call(6, "a"));
     expect(heard("server")).toContain('"id":5');
     expect(heard("client")).toContain('"id":6');
+  });
+
+  test("two limits of a rule count apart", async () => {
+    const { client, heard, wait } = await stageRules(
+      rules(`- id: slow
+  conditions: [{ method_equals: tools/call }]
+  actions: [{ rate_limit: { key: k, limit: 1, window: 1s } }, { rate_limit: { key: k, limit: 2, window: 1m } }]`),
+    );
+    for (const id of [1, 2, 3]) {
+      await client(call(id, "x"));
+      wait(1000);
+    }
+    expect(heard("server")).toBe(call(1, "x") + call(2, "x"));
+    expect(heard("client")).toContain('"retry_after":58');
   });
 
   test("a name in capitals is no fresh limit", async () => {

@@ -86,6 +86,45 @@ describe("the order of rules", () => {
   });
 });
 
+describe("default_action: block", () => {
+  const LISTED = rules(
+    `- id: calls
+  conditions: [{ method_equals: tools/call }]
+  actions: [allow]`,
+    "{ default_action: block }",
+  );
+
+  test("is not for what a rule only writes down", async () => {
+    const { client, heard, effects } = await stageRules(
+      rules(
+        `- id: seen
+  actions: [{ log: { message: seen } }, { metric: { name: m } }, { fork: {} }]`,
+        "{ default_action: block }",
+      ),
+    );
+    await client(call(1, "x"));
+    expect(heard("server")).toBe("");
+    expect(heard("client")).toContain('"data":{"rule":"default","action":"block"}');
+    expect(effects.said).toEqual(["info rule:seen seen"]);
+  });
+
+  test("holds for what a server asks inside a result as for its own requests", async () => {
+    const { client, server, heard } = await stageRules(LISTED);
+    await client(call(1, "t"));
+    heard("server");
+    await server(asks(1, "sampling/createMessage"), line({ id: 7, method: "sampling/createMessage", params: {} }));
+    expect(heard("client")).toContain('"id":1,"error":{"code":-32001,"message":"Blocked by policy"');
+    expect(heard("server")).toContain('"id":7,"error":{"code":-32001,"message":"Blocked by policy"');
+  });
+
+  test("only says what it would do where all is observed", async () => {
+    const { client, heard, events } = await stageRules(LISTED, { observe: true });
+    await client(call(1, "x"), line({ id: 2, method: "resources/list" }));
+    expect(heard("server")).toBe(call(1, "x") + line({ id: 2, method: "resources/list" }));
+    expect(events.map(({ note }) => note)).toEqual(["would:allow:calls", "would:block:default"]);
+  });
+});
+
 describe("what cannot be judged", () => {
   const LONG = rules(`- id: look
   conditions: [{ param_matches: { field: arguments.text, pattern: "x$" } }]
@@ -167,6 +206,29 @@ describe("messages inside messages", () => {
     const [first, second] = heard("client").trimEnd().split("\n");
     expect(first).toContain('"id":1,"error":{"code":-32001,"message":"no sampling"');
     expect(second).toBe(asks(2, "elicitation/create").trimEnd().replace('"long"', '"?"'));
+  });
+
+  test("allow is for one message, and neither for those inside of it nor for those beside it", async () => {
+    const both = result(1, {
+      resultType: "input_required",
+      inputRequests: { a: { method: "elicitation/create" }, b: { method: "sampling/createMessage" } },
+      requestState: "s",
+    });
+    for (const allowed of ["{ method_equals: elicitation/create }", "{ method_equals: tools/call }"]) {
+      const { client, server, heard } = await stageRules(
+        rules(`- id: fine
+  priority: 1
+  direction: down
+  conditions: [${allowed}]
+  actions: [allow]
+- id: no-sampling
+  conditions: [{ method_equals: sampling/createMessage }]
+  actions: [{ block: "no sampling" }]`),
+      );
+      await client(call(1, "t", {}, { _meta: META }));
+      await server(both);
+      expect(heard("client")).toContain('"id":1,"error":{"code":-32001,"message":"no sampling"');
+    }
   });
 
   test("the older era's own requests are judged by the same rule", async () => {

@@ -8,6 +8,8 @@ import { composeMistakes } from "../../src/policy/file/compose-mistakes.ts";
 import { readPolicy } from "../../src/policy/file/read-policy.ts";
 import { loadCel } from "../../src/policy/rules/cel.ts";
 import { loadPatterns } from "../../src/policy/rules/patterns.ts";
+import type { ToolSettings } from "../../src/policy/file/settings.ts";
+import { createToolFilter } from "../../src/policy/tool-filter.ts";
 import { OPEN, stage, type StageOptions } from "./play.ts";
 
 /** What the chain did beside deciding. */
@@ -32,6 +34,7 @@ export interface RuleOptions extends StageOptions {
   readonly folder?: string;
   readonly own?: readonly Interceptor[];
   readonly server?: string;
+  readonly env?: Readonly<Record<string, string>>;
 }
 
 /** The chain that the rules of a policy file make, and what it does. `clock` is its time. */
@@ -39,9 +42,9 @@ export async function makeChain(
   text: string,
   options: RuleOptions,
   clock: () => number,
-): Promise<{ chain: Chain | null; effects: SideEffects; state: ChainState }> {
+): Promise<{ chain: Chain | null; effects: SideEffects; state: ChainState; tools: ToolSettings }> {
   const engines = { pattern: await loadPatterns(), cel: await loadCel(["matches"]) };
-  const { policy, mistakes } = readPolicy(text, { file: "fairlead.yaml", env: {}, engines });
+  const { policy, mistakes } = readPolicy(text, { file: "fairlead.yaml", env: options.env ?? {}, engines });
   if (policy === null) throw new Error(composeMistakes(mistakes, "text"));
   const effects: SideEffects = { said: [], counted: [], metrics: [], told: [], forked: [], slept: [] };
   const services: ChainServices = {
@@ -69,14 +72,16 @@ export async function makeChain(
     services,
     ...(options.own === undefined ? {} : { own: options.own }),
   });
-  return { chain, effects, state };
+  return { chain, effects, state, tools: policy.tools };
 }
 
-/** Rules in the middle of a conversation that a test speaks for. */
+/** The rules and the tool filter of a policy file in the middle of a conversation that a test speaks for. */
 export async function stageRules(rules: string, options: RuleOptions = {}) {
   let clock = 1000;
   const made = await makeChain(rules, options, () => clock);
-  const played = stage(OPEN, { ...options, chain: made.chain });
+  const { deny, allow } = made.tools;
+  const policy = deny.length + allow.length === 0 ? OPEN : { tools: createToolFilter({ deny, allow }) };
+  const played = stage(policy, { ...options, chain: made.chain });
   return {
     ...played,
     ...made,

@@ -57,7 +57,7 @@ const CONDITIONS: Readonly<Record<Condition["is"], Clause<Condition>>> = {
   param_greater_than: compares("param_greater_than", "The parameter is a number greater than this."),
   param_less_than: compares("param_less_than", "The parameter is a number less than this."),
   param_within: {
-    help: "The parameter is a path or a file URI in one of these directories, after resolving dots, escapes and encodings.",
+    help: "The parameter is a path or URI below one of these, after resolving dots, escapes and encodings; or a list of such.",
     shape: refine(
       map({
         field: needed(field("params"), "The parameter."),

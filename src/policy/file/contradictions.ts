@@ -235,7 +235,7 @@ function fits(condition: Condition, value: Json): boolean {
   if (condition.is === "param_is_array") return Array.isArray(value);
   if (condition.is === "param_greater_than") return isNumber && value > condition.value;
   if (condition.is === "param_less_than") return isNumber && value < condition.value;
-  if (condition.is === "param_within") return typeof value === "string";
+  if (condition.is === "param_within") return typeof value === "string" || Array.isArray(value);
   if (condition.is !== "param_matches" && condition.is !== "result_matches") return true;
   return typeof value !== "string" || condition.pattern.test(value.slice(0, MAX_SUBJECT_CHARACTERS));
 }

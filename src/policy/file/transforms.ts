@@ -1,5 +1,6 @@
 import { nearest } from "../nearest.ts";
 import type { Json, TransformSetting } from "../rules/rule.ts";
+import { KIND_NAMES } from "../sensitive/kinds.ts";
 import { type Clause, clause } from "./clause.ts";
 import { byKind, list, map } from "./collections.ts";
 import { field, parseField } from "./fields.ts";
@@ -11,15 +12,12 @@ import { rulePattern } from "./patterns.ts";
 import { needed, optional, refine, type Shape } from "./shape.ts";
 import { choice, integer, text } from "./values.ts";
 
-/** What a transform of ours can find by itself. */
-const REDACT_KINDS = ["secrets", "email", "phone", "card", "iban", "ip"] as const;
-
 /** What operations of a JSON Patch need beside a path. */
 const NEEDS = { add: "value", replace: "value", test: "value", move: "from", copy: "from", remove: null } as const;
 
 const REDACTED = "[redacted]";
 const REDACT = map({
-  kinds: optional(list(choice(REDACT_KINDS), { min: 1 }), "What to look for.", null),
+  kinds: optional(list(choice(KIND_NAMES), { min: 1 }), "What to look for.", null),
   patterns: optional(list(rulePattern()), "What else to look for: regular expressions (RE2).", Object.freeze([])),
   by: optional(text({ mayBeEmpty: true }), "What to put in its place.", REDACTED),
 });

@@ -34,7 +34,9 @@ function ask(clause: Clause, look: Look): Answer {
     try {
       return clause.leaf.test(look) ? "yes" : "no";
     } catch (error) {
-      look.doubt ??= `${clause.condition.is}: ${error instanceof Error ? error.message : String(error)}`;
+      // The engine for expressions draws a picture below its first line.
+      const [reason] = (error instanceof Error ? error.message : String(error)).split("\n");
+      look.doubt ??= `${clause.condition.is}: ${reason}`;
       return "unsure";
     }
   }

@@ -195,6 +195,16 @@ export function readingsOf(seen: Seen): readonly Reading[] | null {
   return seen.readings;
 }
 
+/** The elements of a list that has been looked up. */
+export function elementsOf(seen: Seen): Seen[] {
+  const elements: Seen[] = [];
+  eachElement(seen.bytes, spanOf(seen), (start, end) => {
+    elements.push(see(seen.bytes, start, end));
+    return true;
+  });
+  return elements;
+}
+
 /** The place a field leads to from this value, or null. The same without a memory. */
 export function findField(bytes: Buffer, { start, end }: Span, field: Field): Span | null {
   const seen = lookUp(createFieldMemo({ bytes, start, end }), createFieldTable().intern(field));

@@ -2,6 +2,7 @@ import { showText } from "../../message/text.ts";
 import type { CelTest } from "./cel.ts";
 import {
   decimalIn,
+  elementsOf,
   type FieldStep,
   type FieldTable,
   kindAt,
@@ -71,7 +72,12 @@ export function compileLeaf(condition: LeafCondition, context: CompileContext): 
       return onString("result", condition.field, context, matching(condition.pattern));
     case "param_within": {
       const isWithin = below(condition.paths);
-      return onField("params", condition.field, context, (seen) => isWithin(readingsOf(seen)));
+      return onField("params", condition.field, context, (seen) => {
+        if (kindAt(seen.bytes, seen.start) !== "array") return isWithin(readingsOf(seen));
+        const elements = elementsOf(seen);
+        if (elements.length > MAX_PATHS) throw new Unjudgeable(`a list of more than ${MAX_PATHS} paths`);
+        return elements.length > 0 && elements.every((element) => isWithin(readingsOf(element)));
+      });
     }
     case "param_greater_than":
     case "param_less_than": {
@@ -119,6 +125,9 @@ export function compileLeaf(condition: LeafCondition, context: CompileContext): 
     }
   }
 }
+
+/** No tool takes more at a time. */
+const MAX_PATHS = 10_000;
 
 const CODE: Field = { text: "code", steps: ["code"] };
 const MESSAGE: Field = { text: "message", steps: ["message"] };

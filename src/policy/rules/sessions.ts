@@ -1,3 +1,4 @@
+import { foldName } from "../../message/fold.ts";
 import type { Json } from "./rule.ts";
 import type { SessionFacts } from "./view.ts";
 
@@ -99,7 +100,7 @@ function createRecord(id: string, { maxNames, maxStateCharacters, now }: Session
     },
     ageMs: () => now() - startedAt,
     // What is counted among the others may be any of them: too high a number is the safe one.
-    calls: (tool) => (tool === null ? allCalls : (calls.get(tool) ?? calls.get(OTHERS) ?? 0)),
+    calls: (tool) => (tool === null ? allCalls : (calls.get(alike(tool)) ?? calls.get(OTHERS) ?? 0)),
     count(kind, method, tookMs = 0) {
       messages++;
       const name = nameIn(methods, method ?? OTHERS, maxNames);
@@ -114,7 +115,7 @@ function createRecord(id: string, { maxNames, maxStateCharacters, now }: Session
     },
     countCall(tool) {
       allCalls++;
-      const name = nameIn(calls, tool, maxNames);
+      const name = nameIn(calls, alike(tool), maxNames);
       calls.set(name, (calls.get(name) ?? 0) + 1);
     },
     note(key, value) {
@@ -133,6 +134,11 @@ function createRecord(id: string, { maxNames, maxStateCharacters, now }: Session
 }
 
 const COUNTED_AS = { request: "requests", notification: "notifications", result: "results", error: "errors" } as const;
+
+/** A name in capitals is no other tool to a careless server, and begins no other count. */
+function alike(tool: string): string {
+  return foldName(tool) ?? tool;
+}
 
 /** The name itself while there is room for it. */
 function nameIn(counted: ReadonlyMap<string, unknown>, name: string, maxNames: number): string {

@@ -57,8 +57,8 @@ export const SENSITIVE_KINDS = {
 /** The name of a kind. */
 export type SensitiveKind = keyof typeof SENSITIVE_KINDS;
 
-/** Names for many kinds at once. */
-export const KIND_GROUPS: Readonly<Record<"secrets" | "personal", readonly SensitiveKind[]>> = {
+/** Names for several kinds at once, and shorter ones. */
+const KIND_GROUPS = {
   secrets: [
     "github",
     "gitlab",
@@ -74,7 +74,15 @@ export const KIND_GROUPS: Readonly<Record<"secrets" | "personal", readonly Sensi
     "basic_auth",
   ],
   personal: ["email", "phone", "credit_card", "iban", "ipv4"],
-};
+  card: ["credit_card"],
+  ip: ["ipv4"],
+} as const satisfies Readonly<Record<string, readonly SensitiveKind[]>>;
+
+/** Every name that something can be looked for by. */
+export const KIND_NAMES = [
+  ...(Object.keys(KIND_GROUPS) as (keyof typeof KIND_GROUPS)[]),
+  ...(Object.keys(SENSITIVE_KINDS) as SensitiveKind[]),
+] as const;
 
 /** The kinds that a name stands for; null where it stands for none. */
 export function kindsOf(name: string): readonly SensitiveKind[] | null {

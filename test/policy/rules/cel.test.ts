@@ -128,3 +128,11 @@ function widestOf(value: unknown): number {
   const inside: unknown[] = Object.values(value);
   return Math.max(inside.length, ...inside.map(widestOf));
 }
+
+test("why an expression says nothing is told in one line", async () => {
+  const expression = "result.content.size() > 3";
+  const made = await compile(expression);
+  const look = lookAt({ kind: "result", result: part({}) });
+  askRule(compileRules([rule([{ is: "cel", expression }])], () => made)[0], look);
+  expect(look.doubt).toBe("cel: No such key: content");
+});

@@ -56,6 +56,23 @@ test.each<[Condition, Answer, Partial<RuleView>]>([
   [{ is: "param_within", field: field("arguments", "path"), paths: ["/data"] }, "yes", PARAMS],
   [{ is: "param_within", field: field("arguments", "path"), paths: ["/tmp"] }, "no", PARAMS],
   [{ is: "param_within", field: field("arguments", "n"), paths: ["/"] }, "no", PARAMS],
+  [
+    { is: "param_within", field: field("p"), paths: ["/data"] },
+    "yes",
+    { params: part('{"p":["/data/a", "/d\\u0061ta/b"]}') },
+  ],
+  [
+    { is: "param_within", field: field("p"), paths: ["/data"] },
+    "no",
+    { params: part('{"p":["/data/a","/data/../b"]}') },
+  ],
+  [{ is: "param_within", field: field("p"), paths: ["/data"] }, "no", { params: part('{"p":["/data/a",7]}') }],
+  [
+    { is: "param_within", field: field("p"), paths: ["/data"] },
+    "no",
+    { params: part('{"p":["/data/a",["/data/b"]]}') },
+  ],
+  [{ is: "param_within", field: field("p"), paths: ["/data"] }, "no", { params: part('{"p":[]}') }],
   [{ is: "result_exists", field: field("content", 0) }, "yes", RESULT],
   [{ is: "result_exists", field: field("content", 0) }, "no", ERROR],
   [{ is: "result_equals", field: field("isError"), value: false }, "yes", RESULT],

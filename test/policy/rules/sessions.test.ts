@@ -51,6 +51,12 @@ test("methods and tools without number are counted together, and never too few",
   ]).toEqual([5, 2, 1, 2, 2]);
 });
 
+test("a name in capitals, or with what does not show in it, begins no other count", () => {
+  const session = book().sessions.of("a");
+  for (const name of ["rm", "RM", "r\u200bm", "\uff32m"]) session.countCall(name);
+  expect([session.calls("rm"), session.calls("Rm")]).toEqual([4, 4]);
+});
+
 test("a session that is used is kept, and one that is not is forgotten", () => {
   const { clock, sessions } = book();
   const session = sessions.of("a");
