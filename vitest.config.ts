@@ -17,6 +17,7 @@ const PATIENT = [
   "pairs-login",
   "pairs-modern",
   "peers-filter",
+  "pinning",
   "peers-modern",
   "peers-servers",
   "peers-spelling",

@@ -1,4 +1,4 @@
-import { createProxy, type Proxy } from "../proxy/proxy.ts";
+import { createProxy, type Proxy, type ProxyOptions } from "../proxy/proxy.ts";
 import type { AuditLog } from "../record/audit-writer.ts";
 import type { Log } from "../record/log.ts";
 import type { Parsed } from "./options.ts";
@@ -30,6 +30,7 @@ export async function runProxy(parsed: Parsed): Promise<number> {
     },
     deny,
     allow,
+    ...readPin(parsed),
     env: readEnvironment(parsed),
     cwd: value(parsed, "cwd"),
     log,
@@ -45,6 +46,11 @@ export async function runProxy(parsed: Parsed): Promise<number> {
     log.info("the server ended", child.signal === null ? { code: child.code } : { signal: child.signal });
   if (lost) await complain("Error: Lost connection to upstream MCP\nShutting down proxy\n");
   return code;
+}
+
+function readPin(parsed: Parsed): Pick<ProxyOptions, "names"> {
+  const pin = value(parsed, "pin");
+  return pin === undefined ? {} : { names: { tools: { pin } } };
 }
 
 /** The audit log, if one is asked for. It is closed when we end, however we do. */

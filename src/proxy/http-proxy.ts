@@ -6,7 +6,7 @@ import { checkBind, type ListenOptions, openGateway } from "./gateway.ts";
 import { createHub, type Hub } from "./hub.ts";
 import { DEFAULT_LIMITS, DEFAULT_TIMEOUTS, type Limits, type Timeouts } from "./limits.ts";
 import type { ProxyConfig } from "./model.ts";
-import { readNames } from "./names.ts";
+import { openNamedPins, readNames } from "./names.ts";
 import { composeHeaders, readLog, readPatterns } from "./options.ts";
 import type { ListenSettings, Proxy, ProxyOptions } from "./proxy.ts";
 import { findRemote, joinRemote, type RemoteOptions } from "./remote.ts";
@@ -56,7 +56,8 @@ export async function createHttpProxy(options: ProxyOptions): Promise<Proxy> {
   const allow = readPatterns(options, "allow");
   const names = readNames(options.names);
   const { audit = null, auditAll = false } = options;
-  const hub = createHub({ deny, allow, names, log, audit, auditAll, limits, timeouts });
+  const pins = await openNamedPins(names, options, log);
+  const hub = createHub({ deny, allow, names, pins, log, audit, auditAll, limits, timeouts });
   const parts = { hub, log, limits, timeouts };
   const running =
     options.upstream === undefined ? await startChildren(options, parts) : await startRemote(options, parts);

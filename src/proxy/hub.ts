@@ -10,6 +10,7 @@ import { createWitness, type Witness } from "../record/witness.ts";
 import type { Catalogue } from "../session/catalogue.ts";
 import type { Limits, Timeouts } from "./limits.ts";
 import { createNameFilters, type NamePolicy, readNames, type ToolManners } from "./names.ts";
+import type { PinKeeper } from "./pin-keeper.ts";
 
 /** What all conversations of one proxy have in common: what decides, and who sees it. */
 export interface Hub {
@@ -27,6 +28,8 @@ export interface HubOptions {
   readonly allow: readonly Pattern[];
   /** What else is decided by name; nothing, unless said otherwise. */
   readonly names?: NamePolicy;
+  /** What is remembered of the server's tools; null where nothing is. */
+  readonly pins?: PinKeeper | null;
   readonly log: Log;
   readonly audit: ((event: AuditEvent) => void) | null;
   readonly auditAll: boolean;
@@ -38,13 +41,13 @@ const now = (): number => performance.now();
 
 /** Makes what decides and what sees. */
 export function createHub(options: HubOptions): Hub {
-  const { names = readNames(undefined), log, audit, auditAll, limits, timeouts } = options;
+  const { names = readNames(undefined), pins = null, log, audit, auditAll, limits, timeouts } = options;
   const { cache, refresh, notFound, hide } = names.tools;
   const deny = [...options.deny, ...names.tools.deny];
   const allow = [...options.allow, ...names.tools.allow];
   const reporter = createReporter(log, now);
   const witness = createWitness({ reporter, audit, auditAll, time: Date.now, now });
-  const isFiltering = deny.length > 0 || allow.length > 0;
+  const isFiltering = deny.length > 0 || allow.length > 0 || pins !== null;
   const onHang = (pattern: string): void =>
     log.error(`pattern stopped: it did not end on a name of the server's`, { pattern });
   const onSlow = (pattern: string): void =>
@@ -53,7 +56,7 @@ export function createHub(options: HubOptions): Hub {
     });
   const policy: Policy = {
     tools: isFiltering
-      ? createToolFilter({ deny, allow, onHang, notFound: notFound ?? "contract", isStrict: hide === "strict" })
+      ? createToolFilter({ deny, allow, onHang, pins, notFound: notFound ?? "contract", isStrict: hide === "strict" })
       : null,
     names: createNameFilters(names, onSlow),
   };
@@ -69,23 +72,32 @@ export function createHub(options: HubOptions): Hub {
       maxParkedBytes: limits.maxParkedBytes,
       toolListMs: timeouts.toolList,
       keepsTools: refresh === "never",
-      onLearnt: createToolReport(policy, reporter),
+      onLearnt: createToolReport(policy, pins, reporter),
       now,
     },
   };
 }
 
 /** Says what the filter makes of a list, and which patterns it could do without. */
-function createToolReport({ tools: filter }: Policy, { report }: Reporter): (catalogue: Catalogue) => void {
+function createToolReport(
+  { tools: filter }: Policy,
+  pins: PinKeeper | null,
+  reporter: Reporter,
+): (catalogue: Catalogue) => void {
+  const { report } = reporter;
   let said = "";
   return (catalogue) => {
     if (filter === null) return;
-    const { allowed, hidden, unmatched } = filter.view(catalogue);
+    pins?.learnt(catalogue, reporter);
+    const { allowed, hidden, odd, unmatched } = filter.view(catalogue);
     const counts = { tools: catalogue.tools.length, hidden: hidden.length };
-    const saying = JSON.stringify([[...allowed], hidden, unmatched]);
+    const saying = JSON.stringify([[...allowed], hidden, odd, unmatched]);
     if (saying === said) return; // the same list in another era, or fetched again
     said = saying;
     report("tools:list", "tool list", { level: "info", fields: counts });
+    for (const tool of odd) {
+      report("tools:odd-text", "a tool is described with text that people do not see", { fields: { tool } });
+    }
     for (const pattern of unmatched) report("tools:unmatched", "pattern matches no tool", { fields: { pattern } });
   };
 }

@@ -9,7 +9,7 @@ import { type ClientSide, type Conversation, type ConversationEnd, createConvers
 import type { ProxyConfig } from "./model.ts";
 import { createHub } from "./hub.ts";
 import { DEFAULT_LIMITS, DEFAULT_TIMEOUTS, type Limits, type Timeouts } from "./limits.ts";
-import { type NameOptions, readNames } from "./names.ts";
+import { type NameOptions, openNamedPins, readNames } from "./names.ts";
 import { checkOptions, readLog, readPatterns } from "./options.ts";
 
 /** What a proxy is made of: a server, a client side, and what decides. */
@@ -111,6 +111,7 @@ export async function createProxy(options: ProxyOptions): Promise<Proxy> {
   const allow = readPatterns(options, "allow");
   const names = readNames(options.names);
   const log = readLog(options);
+  const pins = await openNamedPins(names, options, log);
   const limits = { ...DEFAULT_LIMITS, ...options.limits };
   const timeouts = { ...DEFAULT_TIMEOUTS, ...options.timeouts };
   const [command, ...args] = options.command ?? [];
@@ -126,6 +127,7 @@ export async function createProxy(options: ProxyOptions): Promise<Proxy> {
     deny,
     allow,
     names,
+    pins,
     log,
     audit: options.audit ?? null,
     auditAll: options.auditAll ?? false,

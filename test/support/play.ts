@@ -11,6 +11,7 @@ import { createLearner } from "../../src/relay/learn.ts";
 import { createOutlet } from "../../src/relay/outlet.ts";
 import { createPassage } from "../../src/relay/passage.ts";
 import { pump } from "../../src/relay/pump.ts";
+import type { Catalogue } from "../../src/session/catalogue.ts";
 import { LINES } from "../../src/session/exchange.ts";
 import { createSession } from "../../src/session/session.ts";
 
@@ -31,11 +32,17 @@ export function denying(...patterns: string[]): Policy {
 /** A policy without rules. */
 export const OPEN: Policy = { tools: null };
 
+/** How a relay is set up. */
+export interface StageOptions {
+  readonly maxOpenCalls?: number;
+  readonly maxMessageBytes?: number;
+  readonly toolListMs?: number;
+  readonly keepsTools?: boolean;
+  readonly onLearnt?: (catalogue: Catalogue) => void;
+}
+
 /** A relay between two sides that tests speak for. Its clock is theirs. */
-export function stage(
-  policy: Policy,
-  options: { maxOpenCalls?: number; maxMessageBytes?: number; toolListMs?: number; keepsTools?: boolean } = {},
-) {
+export function stage(policy: Policy, options: StageOptions = {}) {
   const fromClient = new PassThrough();
   const fromServer = new PassThrough();
   const heard = { client: [] as Buffer[], server: [] as Buffer[] };
@@ -50,6 +57,7 @@ export function stage(
     maxOpenCalls: options.maxOpenCalls ?? 1000,
     learnTools: policy.tools !== null,
     keepsTools: options.keepsTools ?? false,
+    onLearnt: options.onLearnt ?? (() => {}),
     say: (direction, payload) => (direction === "up" ? toServer : toClient).writeLine(payload),
     now,
   });
