@@ -11,6 +11,7 @@ export type { ConversationEnd, ClientSide } from "./proxy/conversation.ts";
 export { inspectTools, type InspectOptions, type InspectReport, type ToolReport } from "./proxy/inspect.ts";
 export { DEFAULT_LIMITS, DEFAULT_TIMEOUTS, type Limits, type Timeouts } from "./proxy/limits.ts";
 export type { FilteredTool, ProxyConfig, ToolFilterResult } from "./proxy/model.ts";
+export type { NameLists, NameOptions } from "./proxy/names.ts";
 export { createProxy, type ListenSettings, type Proxy, type ProxyOptions } from "./proxy/proxy.ts";
 export type { AuditEvent } from "./record/event.ts";
 export { createLog, type Level, type Log, type LogOptions } from "./record/log.ts";

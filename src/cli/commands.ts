@@ -45,6 +45,12 @@ const FILTER: readonly Option[] = [
   },
 ];
 
+const PIN: Option = {
+  name: "pin",
+  value: "<file>",
+  help: "the lock file that remembers how tools are described: one that is new or has changed is hidden",
+};
+
 const REMOTE: readonly Option[] = [
   { name: "upstream", value: "<url>", help: "the server is at this URL, instead of a command" },
   {
@@ -141,6 +147,7 @@ export const COMMANDS: readonly Command[] = [
       ...FILTER,
       CONFIG,
       OBSERVE,
+      PIN,
       ...CHILD,
       ...REMOTE,
       ...LISTEN,
@@ -170,6 +177,13 @@ export const COMMANDS: readonly Command[] = [
     options: [
       ...FILTER,
       CONFIG,
+      { ...PIN, help: "the lock file to compare with: which tools are new, changed or renamed" },
+      {
+        name: "accept",
+        value: "[name…]",
+        takesWords: true,
+        help: "remember these tools as they are now, or all of them, in the lock file (fairlead.lock)",
+      },
       ...CHILD,
       ...REMOTE,
       {
@@ -184,9 +198,10 @@ export const COMMANDS: readonly Command[] = [
     ],
     notes: [
       "Exit codes:",
-      "  0   listed",
-      "  1   a mistake in the command line, a server that could not be started, or a",
-      "      list that could not be fetched",
+      "  0   listed; with --accept, also remembered",
+      "  1   a mistake in the command line, a server that could not be started, a list",
+      "      that could not be fetched, a lock file that cannot be read or written",
+      "  2   listed, but with --pin: a tool is new, has changed or was renamed",
     ],
   },
   {

@@ -14,6 +14,8 @@ export interface Option {
   /** The only values it takes. */
   readonly choices?: readonly string[];
   readonly fallback?: string;
+  /** Whether the words behind it are its values: none, one or several. */
+  readonly takesWords?: boolean;
   /** The option without which it means nothing. */
   readonly needs?: string;
 }
@@ -34,6 +36,7 @@ export function parseCommandLine(args: readonly string[], command: Command): Par
   const byName = new Map(command.options.map((option) => [option.name, option]));
   const words: string[] = [];
   const values = new Map<string, string[]>();
+  let open: string[] | null = null; // the values of an option that takes the words behind it
   const prefix = command.name === "" ? [] : [command.name];
   for (let at = 0; at < args.length; at++) {
     const word = args[at];
@@ -41,13 +44,20 @@ export function parseCommandLine(args: readonly string[], command: Command): Par
     if (word === "-h") values.set("help", ["true"]);
     else if (word === "-V") values.set("version", ["true"]);
     else if (!word.startsWith("-") || word === "-") {
-      if (command.takes === "server") throw strayWord(args, at, command);
-      words.push(word);
+      if (open !== null) open.push(word);
+      else if (command.takes === "server") throw strayWord(args, at, command);
+      else words.push(word);
     } else {
       const equals = word.indexOf("=");
       const name = word.slice(2, equals < 0 ? undefined : equals);
       const option = word.startsWith("--") ? byName.get(name) : undefined;
       if (option === undefined) throw unknownOption(equals < 0 ? word : word.slice(0, equals), command);
+      open = option.takesWords === true ? [...(values.get(name) ?? [])] : null;
+      if (open !== null) {
+        if (equals >= 0) open.push(word.slice(equals + 1));
+        values.set(name, open);
+        continue;
+      }
       const value = readValue(option, equals < 0 ? null : word.slice(equals + 1), args[at + 1]);
       if (option.value !== null && equals < 0) at++;
       const before = values.get(name);

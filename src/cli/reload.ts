@@ -57,7 +57,8 @@ export function watchConfig(given: Parsed, command: Command, proxy: Proxy, log: 
 
 /** What holds from the start to the end, and is different now. */
 function lasting(before: PolicySettings, now: PolicySettings): string[] {
-  return LASTING.filter((key) => show(before[key]) !== show(now[key]));
+  const pin = show(before.tools.pin) === show(now.tools.pin) ? [] : ["tools.pin"];
+  return [...LASTING.filter((key) => show(before[key]) !== show(now[key])), ...pin];
 }
 
 const LASTING = ["upstream", "listen", "limits", "timeouts", "audit", "auth", "log", "state"] as const;

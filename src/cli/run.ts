@@ -37,6 +37,7 @@ export async function runProxy(given: Parsed, command: Command): Promise<number>
     deny,
     allow,
     observe: parsed.values.has("observe"),
+    ...readPin(parsed),
     env: readEnvironment(parsed),
     cwd: value(parsed, "cwd"),
     log,
@@ -67,6 +68,11 @@ function auditor(audit: AuditLog, mustAudit: boolean): (event: AuditEvent) => vo
     if (goesNowhere) audit.write(event);
     else if (!audit.writeNow(event)) throw new Unaudited();
   };
+}
+
+function readPin(parsed: Parsed): Pick<ProxyOptions, "names"> {
+  const pin = value(parsed, "pin");
+  return pin === undefined ? {} : { names: { tools: { pin } } };
 }
 
 /** The audit log, if one is asked for. It is closed when we end, however we do. */

@@ -1,6 +1,7 @@
 import { showText } from "../message/text.ts";
-import { NOT_ALLOWED } from "../policy/tool-filter.ts";
+import { NOT_ACCEPTED, NOT_ALLOWED } from "../policy/tool-filter.ts";
 import { type InspectOptions, type InspectReport, inspectTools, type ToolReport } from "../proxy/inspect.ts";
+import type { PinReport } from "../proxy/inspect-pins.ts";
 import { safeJsonLines } from "../record/safe-json.ts";
 import type { Command } from "./commands.ts";
 import type { Config } from "./config.ts";
@@ -24,6 +25,7 @@ export async function runTools(given: Parsed, command: Command): Promise<number>
     deny,
     allow,
     ...server,
+    ...readPins(parsed),
     env: readEnvironment(parsed),
     cwd: value(parsed, "cwd"),
     timeoutMs: readTime(parsed, "tools-timeout", 10_000),
@@ -32,7 +34,20 @@ export async function runTools(given: Parsed, command: Command): Promise<number>
   });
   await print(FORMATS[(value(parsed, "format") ?? "table") as keyof typeof FORMATS](report));
   for (const pattern of report.unmatched) await complain(`Warning: pattern "${pattern}" matches no tool\n`);
-  return 0;
+  const isAccepting = parsed.values.has("accept");
+  const isStrange = report.tools.some(({ pin }) => pin !== null && pin !== "unchanged");
+  return isStrange && !isAccepting ? STRANGE_CODE : 0;
+}
+
+const STRANGE_CODE = 2;
+const LOCK_FILE = "fairlead.lock";
+
+/** The lock file, and what is to be remembered in it. */
+function readPins(parsed: Parsed): Pick<InspectOptions, "pin" | "accept"> {
+  const names = parsed.values.get("accept");
+  const pin = value(parsed, "pin") ?? (names === undefined ? undefined : LOCK_FILE);
+  if (pin === undefined) return {};
+  return names === undefined ? { pin } : { pin, accept: names.length === 0 ? "all" : names };
 }
 
 /** A server at a URL. What reads it is loaded when there is one. */
@@ -64,15 +79,54 @@ function tokens(tools: readonly ToolReport[]): number {
   return Math.ceil(bytes(tools) / BYTES_PER_TOKEN);
 }
 
-function composeReport({ tools }: InspectReport): string {
-  if (tools.length === 0) return "The server has no tools.\n";
-  const rows = tools.map((tool) => [tool.name, showFate(tool), String(tool.bytes), `~${tokens([tool])}`]);
-  const table = composeTable(["TOOL", "", "BYTES", "TOKENS"], rows, ["left", "left", "right", "right"]);
-  return `${table}\n${composeSummary(tools)}\n`;
+function composeReport({ tools, pins }: InspectReport): string {
+  const remembered = pins === null ? "" : composePins(tools, pins);
+  if (tools.length === 0) return `The server has no tools.\n${remembered}`;
+  const pinOf = (tool: ToolReport): string[] => (pins === null ? [] : [showPin(tool)]);
+  const rows = tools.map((tool) => [
+    tool.name,
+    ...pinOf(tool),
+    showFate(tool),
+    String(tool.bytes),
+    `~${tokens([tool])}`,
+  ]);
+  const heading = ["TOOL", ...(pins === null ? [] : ["PIN"]), "", "BYTES", "TOKENS"];
+  const table = composeTable(
+    heading,
+    rows,
+    heading.map((name) => (name === "BYTES" || name === "TOKENS" ? "right" : "left")),
+  );
+  return `${table}\n${composeSummary(tools)}\n${remembered}`;
 }
+
+function showPin({ pin, formerly }: ToolReport): string {
+  if (pin === null) return "-";
+  return formerly === null ? pin : `${pin} from ${formerly}`;
+}
+
+/** What the lock file has to do with it. */
+function composePins(tools: readonly ToolReport[], { file, isKnown, accepted, gone }: PinReport): string {
+  const lines = [];
+  if (accepted !== null) lines.push(`Accepted in ${file}: ${accepted.length === 0 ? "nothing" : named(accepted)}.`);
+  else if (!isKnown) lines.push(`${file} remembers nothing of this server yet.`);
+  else {
+    const counts = STATES.map((state) => [state, tools.filter(({ pin }) => pin === state).length] as const);
+    const shown = counts.filter(([, count]) => count > 0).map(([state, count]) => `${count} ${state}`);
+    lines.push(`Compared with ${file}: ${shown.join(", ") || "nothing"}.`);
+  }
+  if (gone.length > 0) lines.push(`Not listed any more: ${named(gone)}.`);
+  return `${lines.join("\n")}\n`;
+}
+
+function named(names: readonly string[]): string {
+  return names.map((name) => showText(name, 80)).join(", ");
+}
+
+const STATES = ["unchanged", "changed", "new", "renamed"] as const;
 
 function showFate({ hiddenBy }: ToolReport): string {
   if (hiddenBy === null) return "shown";
+  if (hiddenBy === NOT_ACCEPTED) return "hidden: not accepted";
   return hiddenBy === NOT_ALLOWED ? "hidden: not in the allow list" : `hidden by ${hiddenBy}`;
 }
 
@@ -98,7 +152,7 @@ function composeNames({ tools }: InspectReport): string {
     .join("");
 }
 
-function composeJson({ tools, unmatched }: InspectReport): string {
+function composeJson({ tools, unmatched, pins }: InspectReport): string {
   const shown = tools.filter((tool) => tool.hiddenBy === null);
   const hidden = tools.filter((tool) => tool.hiddenBy !== null);
   const report = {
@@ -107,10 +161,12 @@ function composeJson({ tools, unmatched }: InspectReport): string {
       hiddenBy: tool.hiddenBy,
       bytes: tool.bytes,
       approximateTokens: tokens([tool]),
+      ...(pins === null ? {} : { pin: tool.pin, formerly: tool.formerly }),
     })),
     allowed: shown.map((tool) => JSON.parse(tool.definition) as unknown),
     denied: hidden.map((tool) => tool.name),
     invalidPatterns: unmatched,
+    ...(pins === null ? {} : { pins }),
     approximateTokens: { all: tokens(tools), shown: tokens(shown), saved: tokens(hidden) },
   };
   return `${safeJsonLines(report)}\n`;

@@ -1,7 +1,9 @@
 import type { WireError } from "../message/compose.ts";
-import { showText } from "../message/text.ts";
-import type { Catalogue } from "../session/catalogue.ts";
-import type { ToolFilter } from "./tool-filter.ts";
+import { eachText } from "../message/each-text.ts";
+import { readText, showText } from "../message/text.ts";
+import type { Catalogue, Refusal } from "../session/catalogue.ts";
+import { createScrubber } from "./name-scrubber.ts";
+import type { ToolFilter, ToolView } from "./tool-filter.ts";
 import type { Verdict } from "./verdict.ts";
 
 /** The answer to a call of a tool that is hidden or unknown: the same for both. */
@@ -24,12 +26,30 @@ export function refuseCall(filter: ToolFilter, catalogue: Catalogue, tool: strin
 function mirror(filter: ToolFilter, catalogue: Catalogue, name: string): Extract<Verdict, { do: "deny" }> | null {
   const { refusal } = catalogue;
   if (refusal === null || refusal === undefined) return null;
-  const { hidden } = filter.view(catalogue);
-  if (hidden.some((each) => refusal.text.includes(each))) return null;
+  if (namesHidden(refusal, filter.view(catalogue))) return null;
   const text = refusal.text.replaceAll(refusal.name, () => JSON.stringify(name).slice(1, -1));
   const error = refusal.kind === "error" ? readError(text) : UNKNOWN;
   if (error === null) return null;
   return refusal.kind === "error" ? { do: "deny", error } : { do: "deny", error, result: Buffer.from(text) };
+}
+
+// By the view: what is hidden may change, and what the server says does not.
+const leaks = new WeakMap<ToolView, boolean>();
+
+/** Whether the answer speaks of a tool that is hidden, however that is spelled. */
+function namesHidden({ text, name }: Refusal, view: ToolView): boolean {
+  const known = leaks.get(view);
+  if (known !== undefined) return known;
+  const search = createScrubber(view.hidden, [])();
+  let isLeak = false;
+  const bytes = Buffer.from(text);
+  eachText(bytes, { start: 0, end: bytes.length }, ({ start, end }) => {
+    const said = readText(bytes, start + 1, end - 1).replaceAll(name, " ");
+    isLeak ||= search(said) !== said;
+    return true;
+  });
+  leaks.set(view, isLeak);
+  return isLeak;
 }
 
 const UNKNOWN: WireError = { code: -32602, message: "Unknown tool" };

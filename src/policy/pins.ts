@@ -3,7 +3,10 @@ import { canonicalText } from "../message/canonical.ts";
 import { hasOddText } from "./odd-text.ts";
 
 /** What is remembered of the tools of one server: the hash of each definition, by name. */
-export type Pins = ReadonlyMap<string, string>;
+export type Pins = ReadonlyMap<string, Pin>;
+
+/** The hash of a definition; several where a server describes the tool in another way in each era. */
+export type Pin = string | readonly string[];
 
 /** A tool as its server describes it: JSON that has been validated. */
 export interface Definition {
@@ -39,17 +42,18 @@ export function comparePins(pins: Pins, definitions: readonly Definition[]): Pin
   // Each name that is gone explains one new one at most.
   const former = new Map<string, string[]>();
   for (const name of gone) {
-    const hash = pins.get(name) ?? "";
-    const names = former.get(hash);
-    if (names === undefined) former.set(hash, [name]);
-    else names.push(name);
+    for (const hash of hashesOf(pins.get(name))) {
+      const names = former.get(hash);
+      if (names === undefined) former.set(hash, [name]);
+      else names.push(name);
+    }
   }
   const tools = Array.from(listed, ([name, { hashes, isOdd }]): PinnedTool => {
     const [hash, ...others] = hashes;
     const pinned = pins.get(name);
     // Listed twice in two versions: which one is meant is not for us to guess.
     if (pinned !== undefined) {
-      const isSame = hash === pinned && others.length === 0;
+      const isSame = hashesOf(pinned).includes(hash) && others.length === 0;
       return { name, state: isSame ? "unchanged" : "changed", formerly: null, isOdd };
     }
     const formerly = others.length > 0 ? undefined : former.get(hash)?.shift();
@@ -59,14 +63,50 @@ export function comparePins(pins: Pins, definitions: readonly Definition[]): Pin
   return { tools, gone: gone.filter((name) => !renamed.has(name)) };
 }
 
-/** What is to be remembered once a list is accepted: all of it, and nothing else. Of a name in two versions, nothing. */
-export function acceptAll(definitions: readonly Definition[]): Pins {
-  const pins = new Map<string, string>();
-  for (const [name, { hashes }] of gather(definitions)) {
-    const [hash, ...others] = hashes;
-    if (others.length === 0) pins.set(name, hash);
+/**
+ * What is to be remembered once the lists of a server are accepted, one for each era: all of it, and nothing else. Of a
+ * name that one list has in two versions, nothing.
+ */
+export function acceptAll(...lists: readonly (readonly Definition[])[]): Pins {
+  const pins = new Map<string, Set<string>>();
+  const doubtful = new Set<string>();
+  for (const list of lists) {
+    for (const [name, { hashes }] of gather(list)) {
+      if (hashes.size > 1) doubtful.add(name);
+      pins.set(name, new Set([...(pins.get(name) ?? []), ...hashes]));
+    }
   }
-  return pins;
+  return new Map(
+    Array.from(pins, ([name, hashes]): [string, Pin] => {
+      const [hash, ...others] = hashes;
+      return [name, others.length === 0 ? hash : [hash, ...others].sort()];
+    }).filter(([name]) => !doubtful.has(name)),
+  );
+}
+
+/** The same for some names only: what else is remembered stays. A name that is not listed any more is forgotten. */
+export function acceptSome(pins: Pins, accepted: Pins, names: readonly string[]): Pins {
+  const next = new Map(pins);
+  for (const name of names) {
+    const pin = accepted.get(name);
+    if (pin === undefined) next.delete(name);
+    else next.set(name, pin);
+  }
+  return next;
+}
+
+function hashesOf(pin: Pin | undefined): readonly string[] {
+  return pin === undefined ? [] : typeof pin === "string" ? [pin] : pin;
+}
+
+/** What is remembered while we run. */
+export interface PinBook {
+  /** Grows with every change. */
+  readonly version: number;
+  /** Null until a list was first seen. */
+  readonly pins: Pins | null;
+  /** What becomes of a tool that is not as it was accepted: it is hidden, or only flagged. */
+  readonly onChange: "hide" | "flag";
 }
 
 /** The hash of a definition, whatever its spelling and whatever the tool is called. */

@@ -5,7 +5,7 @@ import { findMember, listElements, readString } from "../message/members.ts";
 import { readText } from "../message/text.ts";
 import { OPEN_ARRAY } from "../message/characters.ts";
 import type { Turn } from "../session/turn.ts";
-import type { ToolFilter } from "./tool-filter.ts";
+import type { SeenNames, ToolFilter } from "./tool-filter.ts";
 import { type Decision, PASS } from "./verdict.ts";
 import { createScrubber, type Scrubber } from "./name-scrubber.ts";
 
@@ -14,17 +14,17 @@ export function scrub(filter: ToolFilter, turn: Turn): Decision {
   const { message, answers } = turn;
   const { bytes, envelope, direction } = message;
   if (direction === "up") return PASS;
-  const { hidden, shown } = filter.seen;
-  if (hidden.size === 0) return PASS;
+  const { seen } = filter;
+  if (seen.hidden.size === 0) return PASS;
   switch (envelope.kind) {
     case "error":
-      return decide(editTexts(bytes, envelope.error, scrubberFor(hidden, shown)));
+      return decide(editTexts(bytes, envelope.error, scrubberFor(seen)));
     case "notification":
       if (envelope.method.name !== "notifications/message" || envelope.params === null) return PASS;
-      return decide(editTexts(bytes, envelope.params, scrubberFor(hidden, shown)));
+      return decide(editTexts(bytes, envelope.params, scrubberFor(seen)));
     case "result":
       if (answers?.method.name !== "completion/complete") return PASS;
-      return decide(cutValues(bytes, envelope.result, scrubberFor(hidden, shown)));
+      return decide(cutValues(bytes, envelope.result, scrubberFor(seen)));
     case "request":
     case "batch":
     case "opaque":
@@ -42,14 +42,15 @@ function decide(edits: Edit[] | null): Decision {
 }
 
 // One for all messages until the names change: they are indexed.
-let last: { readonly hidden: ReadonlySet<string>; readonly sizes: string; readonly scrubber: Scrubber } | null = null;
+const scrubbers = new WeakMap<SeenNames, { readonly version: number; readonly scrubber: Scrubber }>();
 
-function scrubberFor(hidden: ReadonlySet<string>, shown: ReadonlySet<string>): Scrubber {
-  const sizes = `${hidden.size}/${shown.size}`;
-  if (last === null || last.hidden !== hidden || last.sizes !== sizes) {
-    last = { hidden, sizes, scrubber: createScrubber(hidden, shown) };
-  }
-  return last.scrubber;
+function scrubberFor(seen: SeenNames): Scrubber {
+  const { version, hidden, shown } = seen;
+  const known = scrubbers.get(seen);
+  if (known !== undefined && known.version === version) return known.scrubber;
+  const scrubber = createScrubber(hidden, shown);
+  scrubbers.set(seen, { version, scrubber });
+  return scrubber;
 }
 
 /** Strings are decoded first, so that an escape hides nothing, and only those that change are written anew. */

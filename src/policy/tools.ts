@@ -1,8 +1,9 @@
+import type { Call } from "../session/calls.ts";
 import type { ToolPage } from "../session/tool-page.ts";
 import type { Turn } from "../session/turn.ts";
 import { createNameFinder } from "./mentions.ts";
 import { hasOddText } from "./odd-text.ts";
-import type { ToolFilter } from "./tool-filter.ts";
+import { NOT_ACCEPTED, type ToolFilter } from "./tool-filter.ts";
 import { refuseCall } from "./not-found.ts";
 import { scrub } from "./scrub.ts";
 import { type Decision, PASS } from "./verdict.ts";
@@ -15,21 +16,36 @@ export function judgeTools(filter: ToolFilter, turn: Turn): Decision {
     if (filter.isStrict) return scrub(filter, turn);
     return mentionsHidden(filter, turn) ? LEAK : PASS;
   }
+  if (mustLearnFirst(filter, turn, call)) return PARK;
   if (call.method.name === "tools/list") {
     // In a batch a hundred copies of the list would be in memory at once: there the server answers.
     if (call.cursor !== null || turn.exchange.isMember === true) return PASS;
     const catalogue = turn.session.catalogue(call.era);
-    const result = catalogue.isFresh ? filter.view(catalogue).result : null;
-    return result === null ? PASS : { verdict: { do: "reply", result }, rule: RULE };
+    const view = catalogue.isFresh ? filter.view(catalogue) : null;
+    if (view === null || view.result === null) return PASS;
+    const [strange] = view.strange;
+    return { ...noteOn(strange, view.odd[0]), verdict: { do: "reply", result: view.result }, rule: RULE };
   }
   if (call.method.name !== "tools/call") return PASS;
   if (call.subject === null) return { verdict: { do: "deny", error: NO_NAME }, rule: RULE };
   const catalogue = turn.session.catalogue(call.era);
   if (catalogue.isTooLarge) return UNKNOWN_LIST;
-  if (filter.view(catalogue).allowed.has(call.subject)) return PASS;
+  const { allowed, strange } = filter.view(catalogue);
+  const isStrange = strange.has(call.subject);
+  if (allowed.has(call.subject)) return isStrange ? { ...PASS, note: STRANGE } : PASS;
   // Denied and unknown alike wait for the whole list: neither the answer nor its time tells them apart.
   if (!catalogue.isComplete || (filter.notFound === "upstream" && catalogue.refusal === undefined)) return PARK;
-  return { verdict: refuseCall(filter, catalogue, call.subject), rule: RULE };
+  return { verdict: refuseCall(filter, catalogue, call.subject), rule: isStrange ? "tools:pin" : RULE };
+}
+
+/**
+ * Whether the whole list has to be remembered before anything of it is shown: a server that always has one more page,
+ * which its clients do not ask for, could otherwise change the first one as it likes.
+ */
+function mustLearnFirst(filter: ToolFilter, { session }: Turn, { method: { name }, era }: Call): boolean {
+  if ((name !== "tools/list" && name !== "tools/call") || !filter.isFirstTime) return false;
+  const { isComplete, isTooLarge } = session.catalogue(era);
+  return !isComplete && !isTooLarge;
 }
 
 /** The answer to a call that cannot be judged because the list cannot be had, and to a page of such a list. */
@@ -49,32 +65,42 @@ function judgeList(filter: ToolFilter, turn: Turn, page: ToolPage | "unreadable"
       rule: "tools:unreadable-list",
     };
   }
+  // A list that was never accepted and cannot be remembered: half of one, or one that holds no longer.
+  if (filter.isFirstTime) return UNKNOWN_LIST;
   // What could not be called is not shown.
   if (turn.answers !== undefined && turn.session.catalogue(turn.answers.era).isTooLarge) return UNKNOWN_LIST;
   const hidden = new Set<number>();
-  const named = page.tools.flatMap(({ name }, index) => {
+  const { bytes } = turn.message;
+  const named = page.tools.flatMap(({ name, span }, index) => {
     if (name === null) hidden.add(index); // an entry that is no tool
-    return name === null ? [] : [{ name, index }];
+    return name === null ? [] : [{ name, index, raw: bytes.subarray(span.start, span.end) }];
   });
-  filter.hiddenBy(named.map(({ name }) => name)).forEach((by, nth) => {
+  const fates = filter.hiddenAmong(named);
+  fates.forEach((by, nth) => {
     if (by !== null) hidden.add(named[nth].index);
   });
-  const note = page.tools.some(({ span }) => hasOddText(turn.message.bytes.toString("utf8", span.start, span.end)))
-    ? ODD_TEXT
-    : null;
+  const [strange] = filter.strangeAmong(named);
+  const odd = named.find(({ raw }) => hasOddText(raw.toString("utf8")));
+  const note = noteOn(strange, odd?.name);
   if (hidden.size === 0) return note === null ? PASS : { ...PASS, ...note };
   return {
     ...note,
     verdict: { do: "hide", elements: page.tools.map((tool) => tool.span), hidden },
-    rule: RULE,
+    rule: fates.includes(NOT_ACCEPTED) ? "tools:pin" : RULE,
   };
+}
+
+/** What is worth noting of a list: a tool that is not as it was accepted, or text that people do not see as models do. */
+function noteOn(strange: string | undefined, odd: string | undefined): Pick<Decision, "note" | "about"> | null {
+  if (strange !== undefined) return { note: STRANGE, about: strange };
+  return odd === undefined ? null : { note: "odd-text", about: odd };
 }
 
 /** A log message that speaks of a hidden tool. It passes, but it is worth a note. */
 const LEAK: Decision = { ...PASS, note: "hidden-name" };
 
-/** A definition with text that a person does not see as a model does: terminal escapes, invisible or reordering characters. */
-const ODD_TEXT = { note: "odd-text" };
+/** A tool that is new, or not as it was accepted. */
+const STRANGE = "strange-tool";
 
 function mentionsHidden(filter: ToolFilter, { message, session }: Turn): boolean {
   const { envelope } = message;

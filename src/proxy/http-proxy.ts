@@ -64,7 +64,7 @@ export async function createHttpProxy(options: ProxyOptions): Promise<Proxy> {
   const timeouts = { ...DEFAULT_TIMEOUTS, ...options.timeouts };
   const shared = { log, limits, timeouts };
   const judged = needsEngine(options) ? await startJudging(options, shared) : null;
-  const hub = judged?.hub ?? openHub(options, shared);
+  const hub = judged?.hub ?? (await openHub(options, shared));
   const parts = { ...shared, hub, judged };
   const running =
     options.upstream === undefined ? await startChildren(options, parts) : await startRemote(options, parts);

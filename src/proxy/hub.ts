@@ -12,6 +12,7 @@ import type { Rulebook } from "../relay/decide.ts";
 import type { Catalogue } from "../session/catalogue.ts";
 import type { Limits, Timeouts } from "./limits.ts";
 import { createNameFilters, type NamePolicy, readNames, type ToolManners } from "./names.ts";
+import type { PinKeeper } from "./pin-keeper.ts";
 
 /** What all conversations of one proxy have in common: what decides, and who sees it. */
 export interface Hub {
@@ -30,6 +31,8 @@ export interface HubOptions {
   readonly allow: readonly Pattern[];
   /** What else is decided by name; nothing, unless said otherwise. */
   readonly names?: NamePolicy;
+  /** What is remembered of the server's tools; null where nothing is. */
+  readonly pins?: PinKeeper | null;
   readonly log: Log;
   readonly audit: ((event: AuditEvent) => void) | null;
   readonly auditAll: boolean;
@@ -44,11 +47,11 @@ const now = (): number => performance.now();
 
 /** Makes what decides and what sees. */
 export function createHub(options: HubOptions): Hub {
-  const { log, audit, auditAll, limits, timeouts } = options;
+  const { pins = null, log, audit, auditAll, limits, timeouts } = options;
   const names = options.names ?? namesIn(options.policy);
   const reporter = createReporter(log, now);
   const witness = createWitness({ reporter, audit, auditAll, time: Date.now, now });
-  const makePolicy = createPolicyMaker(log, reporter);
+  const makePolicy = createPolicyMaker(log, reporter, pins);
   const rulebook: Rulebook = { current: { policy: makePolicy(options, names), chain: null, observe: false } };
   const { cache, refresh } = names.tools;
   return {
@@ -64,7 +67,7 @@ export function createHub(options: HubOptions): Hub {
       maxParkedBytes: limits.maxParkedBytes,
       toolListMs: timeouts.toolList,
       keepsTools: refresh === "never",
-      onLearnt: createToolReport(rulebook, reporter),
+      onLearnt: createToolReport(rulebook, pins, reporter),
       tellsOwners: options.policy !== null,
       now,
     },
@@ -81,7 +84,7 @@ export function namesIn(policy: PolicySettings | null): NamePolicy {
 /** Makes a policy of patterns and what else is decided by name. */
 export type MakePolicy = (lists: NameSettings, names: NamePolicy) => Policy;
 
-function createPolicyMaker(log: Log, reporter: Reporter): MakePolicy {
+function createPolicyMaker(log: Log, reporter: Reporter, pins: PinKeeper | null): MakePolicy {
   const onHang = (pattern: string): void =>
     log.error(`pattern stopped: it did not end on a name of the server's`, { pattern });
   const onSlow = (pattern: string): void =>
@@ -92,28 +95,36 @@ function createPolicyMaker(log: Log, reporter: Reporter): MakePolicy {
     const { notFound, hide } = names.tools;
     const deny = [...lists.deny, ...names.tools.deny];
     const allow = [...lists.allow, ...names.tools.allow];
-    const isFiltering = deny.length > 0 || allow.length > 0;
+    const isFiltering = deny.length > 0 || allow.length > 0 || pins !== null;
+    const manners = { notFound: notFound ?? "contract", isStrict: hide === "strict" } as const;
     return {
-      tools: isFiltering
-        ? createToolFilter({ deny, allow, onHang, notFound: notFound ?? "contract", isStrict: hide === "strict" })
-        : null,
+      tools: isFiltering ? createToolFilter({ deny, allow, onHang, pins, ...manners }) : null,
       names: createNameFilters(names, onSlow),
     };
   };
 }
 
 /** Says what the filter makes of a list, and which patterns it could do without. */
-function createToolReport(rulebook: Rulebook, { report }: Reporter): (catalogue: Catalogue) => void {
+function createToolReport(
+  rulebook: Rulebook,
+  pins: PinKeeper | null,
+  reporter: Reporter,
+): (catalogue: Catalogue) => void {
+  const { report } = reporter;
   let said = "";
   return (catalogue) => {
     const { tools: filter } = rulebook.current.policy;
     if (filter === null) return;
-    const { allowed, hidden, unmatched } = filter.view(catalogue);
+    pins?.learnt(catalogue, reporter);
+    const { allowed, hidden, odd, unmatched } = filter.view(catalogue);
     const counts = { tools: catalogue.tools.length, hidden: hidden.length };
-    const saying = JSON.stringify([[...allowed], hidden, unmatched]);
+    const saying = JSON.stringify([[...allowed], hidden, odd, unmatched]);
     if (saying === said) return; // the same list in another era, or fetched again
     said = saying;
     report("tools:list", "tool list", { level: "info", fields: counts });
+    for (const tool of odd) {
+      report("tools:odd-text", "a tool is described with text that people do not see", { fields: { tool } });
+    }
     for (const pattern of unmatched) report("tools:unmatched", "pattern matches no tool", { fields: { pattern } });
   };
 }

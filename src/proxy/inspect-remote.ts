@@ -1,9 +1,11 @@
-import { findServer } from "../bridge/find-server.ts";
+import { fetchTools, findServer } from "../bridge/find-server.ts";
 import { ProxyError } from "../errors.ts";
 import { parseAddress } from "../link/upstream/address.ts";
 import { readCa } from "../link/upstream/connect.ts";
 import { createPool } from "../link/upstream/pool.ts";
 import type { Catalogue } from "../session/catalogue.ts";
+import type { Era } from "../session/era.ts";
+import type { ResponseHead } from "../wire/http-head.ts";
 import { DEFAULT_LIMITS } from "./limits.ts";
 import { loginDirectory } from "./logins.ts";
 import { createPermission } from "./permission.ts";
@@ -16,6 +18,8 @@ interface InspectRemoteOptions {
   readonly connectMs: number;
   readonly timeoutMs: number;
   readonly version: string;
+  /** Which list is wanted, where the server has two. */
+  readonly era: Era | "either";
 }
 
 /** Asks a server at a URL for its tools, in a session of our own. */
@@ -27,20 +31,24 @@ export async function inspectRemote(options: InspectRemoteOptions): Promise<Cata
   const permission = createPermission(address, loginDirectory(process.env));
   try {
     await permission.recall();
-    const { catalogues, needsLogin } = await findServer({
+    const find = {
       pool,
       address,
       headers: () => headers + permission.line(),
-      permit: (head, shown) => permission.ask(head, shown),
+      permit: (head: ResponseHead, shown: string) => permission.ask(head, shown),
       connectMs,
       listMs: timeoutMs,
       maxMessageBytes: DEFAULT_LIMITS.maxMessageBytes,
       version,
-    });
+    };
+    const found = await findServer(find);
+    const { catalogues, needsLogin } = found;
     if (needsLogin) {
       const remedy = "It wants to know who asks: send a token with --header 'Authorization: Bearer …'";
       throw new ProxyError("TOOL_LIST_FAILED", "Failed to fetch tool list from upstream MCP", remedy);
     }
+    if (options.era !== "either" && !catalogues[options.era].isComplete)
+      return await fetchTools(find, found, options.era);
     return catalogues.stateful.isComplete ? catalogues.stateful : catalogues.stateless;
   } finally {
     // What was said last may still leave.

@@ -5,7 +5,9 @@ import type { Pattern } from "../policy/patterns.ts";
 import { createToolFilter } from "../policy/tool-filter.ts";
 import type { Log } from "../record/log.ts";
 import { createOutlet } from "../relay/outlet.ts";
+import type { PinState } from "../policy/pins.ts";
 import type { Catalogue } from "../session/catalogue.ts";
+import type { Era } from "../session/era.ts";
 import { LINES } from "../session/exchange.ts";
 import { createLineFramer } from "../wire/lines.ts";
 import { DEFAULT_LIMITS, DEFAULT_TIMEOUTS } from "./limits.ts";
@@ -13,6 +15,7 @@ import type { FilteredTool, ToolFilterResult } from "./model.ts";
 import { listFailure } from "./list-failure.ts";
 import { checkOptions, composeHeaders, readLog, readPatterns } from "./options.ts";
 import { createOwnClient } from "../bridge/own-client.ts";
+import type { PinReport } from "./inspect-pins.ts";
 
 /** One tool of a server, and what becomes of it. */
 export interface ToolReport {
@@ -23,6 +26,10 @@ export interface ToolReport {
   readonly definition: string;
   /** The size of the definition. All of it goes into a model's context. */
   readonly bytes: number;
+  /** How it stands to what was accepted; null where nothing was, or where nobody asked. */
+  readonly pin: PinState | null;
+  /** What it was called when it was accepted, where it was renamed. */
+  readonly formerly: string | null;
 }
 
 /** What a filter makes of a server's tools. */
@@ -30,6 +37,8 @@ export interface InspectReport extends ToolFilterResult {
   readonly tools: readonly ToolReport[];
   /** Patterns that match no tool. */
   readonly unmatched: readonly string[];
+  /** What a lock file has to do with it, where one is named. */
+  readonly pins: PinReport | null;
 }
 
 /** What to look at, and how. */
@@ -46,6 +55,10 @@ export interface InspectOptions {
   /** Patterns as for `createProxy`. */
   readonly deny?: readonly (Pattern | string)[];
   readonly allow?: readonly (Pattern | string)[];
+  /** The lock file that remembers the definitions of tools. It is compared with the list, and not written. */
+  readonly pin?: string;
+  /** Remembers tools as they are now, in that file: all of them, or those with these names. */
+  readonly accept?: "all" | readonly string[];
   /** How long all of it may take: ten seconds unless said otherwise. */
   readonly timeoutMs?: number;
   /** How long reaching a server at a URL may take: thirty seconds unless said otherwise. */
@@ -59,13 +72,19 @@ export interface InspectOptions {
 /** Starts a server, asks it for its tools, ends it, and says what the filter would do. */
 export async function inspectTools(options: InspectOptions): Promise<InspectReport> {
   checkOptions(options, OPTIONS);
-  const filter = createToolFilter({ deny: readPatterns(options, "deny"), allow: readPatterns(options, "allow") });
-  const { upstream } = options;
-  const catalogue = upstream === undefined ? await fetchCatalogue(options) : await fetchRemote(upstream, options);
+  const filterOptions = { deny: readPatterns(options, "deny"), allow: readPatterns(options, "allow") };
+  const { pin } = options;
+  // Before anything is started: a file that cannot be trusted ends it.
+  const lock = pin === undefined ? null : (await import("./inspect-pins.ts")).openPinInspection(pin, options);
+  const catalogue = await fetchList(options, "either");
+  const accept = options.accept ?? null;
+  if (lock !== null && accept !== null) await lock.accept(await fetchBoth(options, catalogue), accept);
+  const filter = createToolFilter({ ...filterOptions, pins: lock?.book ?? null });
   const names = catalogue.tools.map((tool) => tool.name);
-  const hidden = filter.hiddenBy(names);
+  const hidden = filter.hiddenAmong(catalogue.tools);
   const shown = catalogue.tools.filter((_, index) => hidden[index] === null);
   const { unmatched } = filter.view(catalogue);
+  const pinned = lock?.compare(catalogue.tools) ?? null;
   return {
     allowed: shown.map(({ raw }) => JSON.parse(raw.toString("utf8")) as FilteredTool),
     denied: names.filter((_, index) => hidden[index] !== null),
@@ -75,17 +94,43 @@ export async function inspectTools(options: InspectOptions): Promise<InspectRepo
       hiddenBy: hidden[index],
       definition: tool.raw.toString("utf8"),
       bytes: tool.raw.length,
+      pin: pinned?.find(tool.name)?.state ?? null,
+      formerly: pinned?.find(tool.name)?.formerly ?? null,
     })),
     unmatched,
+    pins: pinned?.report ?? null,
   };
 }
 
+function fetchList(options: InspectOptions, era: Era | "either"): Promise<Catalogue> {
+  const { upstream } = options;
+  return upstream === undefined ? fetchCatalogue(options, era) : fetchRemote(upstream, options, era);
+}
+
+/** The lists of both eras, as far as there are two: a server may describe its tools in another way in each. */
+async function fetchBoth(options: InspectOptions, first: Catalogue): Promise<Catalogue[]> {
+  const timeoutMs = Math.min(options.timeoutMs ?? DEFAULT_TIMEOUTS.toolList, OTHER_ERA_MS);
+  const others = await Promise.allSettled([fetchList({ ...options, timeoutMs }, "stateless")]);
+  return [first, ...others.flatMap((other) => (other.status === "fulfilled" ? [other.value] : []))];
+}
+
+/** Servers of the older era may not even say that they do not speak the newer one. */
+const OTHER_ERA_MS = 3000;
+
 /** The same from a server at a URL. */
-async function fetchRemote(upstream: string, options: InspectOptions): Promise<Catalogue> {
+async function fetchRemote(upstream: string, options: InspectOptions, era: Era | "either"): Promise<Catalogue> {
   const { inspectRemote } = await import("./inspect-remote.ts");
   const { timeoutMs = DEFAULT_TIMEOUTS.toolList, version = "unknown", ca = null } = options;
   const { connectTimeoutMs: connectMs = DEFAULT_TIMEOUTS.connection } = options;
-  return inspectRemote({ upstream, headers: composeHeaders(options.headers ?? {}), ca, connectMs, timeoutMs, version });
+  return inspectRemote({
+    upstream,
+    headers: composeHeaders(options.headers ?? {}),
+    ca,
+    connectMs,
+    timeoutMs,
+    version,
+    era,
+  });
 }
 
 const OPTIONS = [
@@ -97,13 +142,15 @@ const OPTIONS = [
   "cwd",
   "deny",
   "allow",
+  "pin",
+  "accept",
   "timeoutMs",
   "connectTimeoutMs",
   "version",
   "log",
 ] as const;
 
-async function fetchCatalogue(options: InspectOptions): Promise<Catalogue> {
+async function fetchCatalogue(options: InspectOptions, era: Era | "either"): Promise<Catalogue> {
   const { timeoutMs = DEFAULT_TIMEOUTS.toolList, version = "unknown", env = {}, cwd } = options;
   const log = readLog(options);
   const [command, ...args] = options.command ?? [];
@@ -138,7 +185,10 @@ async function fetchCatalogue(options: InspectOptions): Promise<Catalogue> {
     const gone = child.ended.then(({ code, signal }): never => {
       throw new Error(`the server ended with ${signal ?? `exit code ${code}`}`);
     });
-    const listed = client.greet("either").then((greeting) => client.listTools(greeting));
+    const listed = client.greet(era).then((greeting) => {
+      if (!greeting.isWelcome && era !== "either") throw new Error("the server does not speak this revision");
+      return client.listTools(greeting);
+    });
     return await Promise.race([listed, gone, late]);
   } catch (cause) {
     throw listFailure(cause as Error, client.heard, timeoutMs);

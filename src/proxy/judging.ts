@@ -1,9 +1,9 @@
-import type { PolicySettings } from "../policy/file/settings.ts";
+import type { NameSettings, PolicySettings } from "../policy/file/settings.ts";
 import type { Log } from "../record/log.ts";
 import type { Engine } from "./engine.ts";
-import { createHub, type Hub } from "./hub.ts";
+import { createHub, type Hub, namesIn } from "./hub.ts";
 import type { Limits, Timeouts } from "./limits.ts";
-import { readNames } from "./names.ts";
+import { type NamePolicy, openNamedPins, readNames } from "./names.ts";
 import { readPatterns } from "./options.ts";
 import type { ProxyOptions } from "./proxy.ts";
 
@@ -24,19 +24,34 @@ export function needsEngine({ policy, interceptors = [], observe = false }: Prox
   return policy !== undefined || interceptors.length > 0 || observe;
 }
 
-/** Makes the hub. Patterns that are options take the place of those in a policy. */
-export function openHub(options: ProxyOptions, { log, limits, timeouts }: Parts): Hub {
+/** Makes the hub. What is an option takes the place of what a policy says. */
+export async function openHub(options: ProxyOptions, { log, limits, timeouts }: Parts): Promise<Hub> {
   const { audit = null, auditAll = false, policy = null, policyFolder = null } = options;
   const deny = options.deny === undefined && policy !== null ? policy.tools.deny : readPatterns(options, "deny");
   const allow = options.allow === undefined && policy !== null ? policy.tools.allow : readPatterns(options, "allow");
-  const names = options.names === undefined ? {} : { names: readNames(options.names) };
-  return createHub({ deny, allow, ...names, log, audit, auditAll, limits, timeouts, policy, policyFolder });
+  const names = overlay(namesIn(policy), readNames(options.names));
+  const pins = await openNamedPins(names, options, log);
+  return createHub({ deny, allow, names, pins, log, audit, auditAll, limits, timeouts, policy, policyFolder });
+}
+
+/** What a policy says about names, and what a program says itself, which wins. */
+function overlay(said: NamePolicy, own: NamePolicy): NamePolicy {
+  const pick = (lists: NameSettings, instead: NameSettings): NameSettings => ({
+    deny: instead.deny.length > 0 ? instead.deny : lists.deny,
+    allow: instead.allow.length > 0 ? instead.allow : lists.allow,
+  });
+  const manners = Object.entries(own.tools).filter(([, value]) => value !== null);
+  return {
+    tools: { ...said.tools, ...Object.fromEntries(manners) },
+    prompts: pick(said.prompts, own.prompts),
+    resources: pick(said.resources, own.resources),
+  };
 }
 
 /** Makes the hub and starts the engine. Rejects with a ProxyError where the policy cannot be followed. */
 export async function startJudging(options: ProxyOptions, parts: Parts): Promise<Judging> {
   const { createEngine, NO_POLICY } = await import("./engine.ts");
-  const hub = openHub(options, parts);
+  const hub = await openHub(options, parts);
   const { command = [], upstream, policy = NO_POLICY, policyFolder = process.cwd(), observe = false } = options;
   const engine = await createEngine({
     hub,

@@ -1,10 +1,13 @@
 import { ProxyError } from "../errors.ts";
-import type { NameSettings, ToolSettings } from "../policy/file/settings.ts";
+import type { NameSettings, PinSettings, ToolSettings } from "../policy/file/settings.ts";
 import type { NameFilters } from "../policy/names/judge-names.ts";
 import { createNameFilter, readName } from "../policy/names/name-filter.ts";
 import { readUri } from "../policy/names/uri-readings.ts";
 import type { Pattern } from "../policy/patterns.ts";
+import type { Log } from "../record/log.ts";
 import { checkMembers, readPatterns } from "./options.ts";
+import type { PinKeeper } from "./pin-keeper.ts";
+import type { ServerPlace } from "./server-name.ts";
 
 /** Names to hide, and the only ones to show. */
 export interface NameLists {
@@ -18,7 +21,11 @@ export type ToolManners = Pick<ToolSettings, "cache" | "refresh" | "notFound" | 
 /** What a proxy decides by name, beside the patterns for tools. What a policy file says of it fits in here. */
 export interface NameOptions {
   /** How the tool filter behaves, and more patterns for it. */
-  readonly tools?: NameLists & Partial<ToolManners>;
+  readonly tools?: NameLists &
+    Partial<ToolManners> & {
+      /** The lock file that remembers the definitions of tools. */
+      readonly pin?: string | PinSettings | null;
+    };
   /** By name. */
   readonly prompts?: NameLists;
   /** By link, or template for links. */
@@ -27,7 +34,7 @@ export interface NameOptions {
 
 /** The same, checked and complete. */
 export interface NamePolicy {
-  readonly tools: NameSettings & ToolManners;
+  readonly tools: NameSettings & ToolManners & { readonly pin: PinSettings | null };
   readonly prompts: NameSettings;
   readonly resources: NameSettings;
 }
@@ -36,7 +43,11 @@ export interface NamePolicy {
 export function readNames(options: NameOptions | undefined): NamePolicy {
   if (options !== undefined) checkMembers(options, "names", ["tools", "prompts", "resources"]);
   return {
-    tools: { ...readLists(options, "tools"), ...readManners(options?.tools ?? {}) },
+    tools: {
+      ...readLists(options, "tools"),
+      ...readManners(options?.tools ?? {}),
+      pin: readPin(options?.tools?.pin ?? null),
+    },
     prompts: readLists(options, "prompts"),
     resources: readLists(options, "resources"),
   };
@@ -61,10 +72,20 @@ function readManners(options: Partial<ToolManners>): ToolManners {
   return manners;
 }
 
+function readPin(pin: string | PinSettings | null): PinSettings | null {
+  if (pin === null) return null;
+  const settings: Partial<PinSettings> = typeof pin === "string" ? { file: pin } : pin;
+  checkMembers(settings, "names.tools.pin", ["file", "onChange"]);
+  const { file, onChange = "hide" } = settings;
+  if (typeof file === "string" && file !== "" && ["hide", "flag"].includes(onChange)) return { file, onChange };
+  const remedy = 'Write pin: "fairlead.lock", or pin: { file: "fairlead.lock", onChange: "flag" }';
+  throw new ProxyError("BAD_USAGE", "names.tools.pin is no lock file", remedy);
+}
+
 function readLists(options: NameOptions | undefined, kind: keyof NameOptions): NameSettings {
   const lists = options?.[kind] ?? {};
   const where = `names.${kind}`;
-  checkMembers(lists, where, kind === "tools" ? ["deny", "allow", ...Object.keys(CHOICES)] : ["deny", "allow"]);
+  checkMembers(lists, where, kind === "tools" ? ["deny", "allow", "pin", ...Object.keys(CHOICES)] : ["deny", "allow"]);
   return { deny: readPatterns(lists, "deny", `${where}.`), allow: readPatterns(lists, "allow", `${where}.`) };
 }
 
@@ -82,4 +103,15 @@ export function createNameFilters(
 
 function isSet({ deny, allow }: NameSettings): boolean {
   return deny.length > 0 || allow.length > 0;
+}
+
+/** Opens the lock file, where there is to be one. What it takes is loaded only then. */
+export async function openNamedPins(
+  { tools: { pin } }: NamePolicy,
+  server: ServerPlace,
+  log: Log,
+): Promise<PinKeeper | null> {
+  if (pin === null) return null;
+  const { openPins } = await import("./pin-keeper.ts");
+  return openPins(pin, server, { log, now: () => performance.now() });
 }

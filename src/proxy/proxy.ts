@@ -139,7 +139,7 @@ export async function createProxy(options: ProxyOptions): Promise<Proxy> {
     cwd: options.cwd,
     onTrouble: (text) => log.warn(text),
   });
-  const hub = judged?.hub ?? openHub(options, parts);
+  const hub = judged?.hub ?? (await openHub(options, parts));
   const { witness, reporter } = hub;
   let conversation: Conversation;
   const say: Say = (direction, payload) =>

@@ -7,10 +7,11 @@ import {
   readFileSync,
   renameSync,
   rmSync,
+  statSync,
   writeFileSync,
 } from "node:fs";
 import { ProxyError } from "../errors.ts";
-import type { Pins } from "../policy/pins.ts";
+import type { Pin, Pins } from "../policy/pins.ts";
 import { whole } from "../message/message.ts";
 import { scan } from "../message/scan.ts";
 import { realPath } from "./audit-file.ts";
@@ -20,6 +21,8 @@ import { takeTurn } from "./turn-mark.ts";
 export interface LockFile {
   /** What is remembered of a server; null where nothing ever was. Throws a ProxyError where the file is damaged. */
   read(server: string): Pins | null;
+  /** Changes when the file does; null where there is none. */
+  stamp(): string | null;
   /** Remembers something else of a server. Others may write at the same time: what they remember stays. */
   update(server: string, change: (pins: Pins | null) => Pins): Promise<void>;
 }
@@ -28,6 +31,14 @@ export interface LockFile {
 export function openLockFile(path: string): LockFile {
   return {
     read: (server) => readServers(path).get(server) ?? null,
+    stamp() {
+      try {
+        const { ino, size, mtimeMs } = statSync(path);
+        return `${ino}/${size}/${mtimeMs}`;
+      } catch {
+        return null;
+      }
+    },
     async update(server, change) {
       // A link stays a link: what it leads to is written.
       const file = realPath(path);
@@ -62,13 +73,18 @@ function readServers(path: string): Servers {
   return new Map(
     Object.entries(value["servers"]).map(([server, entry]) => {
       if (!isObject(entry) || !isObject(entry["tools"])) throw damaged(path, "a server in it has no tools");
-      const pins = Object.entries(entry["tools"]).map(([name, hash]): [string, string] => {
-        if (typeof hash !== "string" || !HASH.test(hash)) throw damaged(path, "a tool in it has no hash");
-        return [name, hash];
+      const pins = Object.entries(entry["tools"]).map(([name, pin]): [string, Pin] => {
+        if (!isPin(pin)) throw damaged(path, "a tool in it has no hash");
+        return [name, pin];
       });
       return [server, new Map(pins)];
     }),
   );
+}
+
+function isPin(value: unknown): value is Pin {
+  const hashes: unknown[] = Array.isArray(value) ? value : [value];
+  return hashes.length > 0 && hashes.every((hash) => typeof hash === "string" && HASH.test(hash));
 }
 
 /** The text of the file, or null where there is none. What is there and cannot be read is not the same as nothing. */

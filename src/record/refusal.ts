@@ -17,6 +17,10 @@ export function describeRefusal(
     if (tool === null) return { level: "info", text: "refused a call that names no tool" };
     return { level: "info", text: "refused a call of a tool that is hidden or unknown", fields: { tool: cut(tool) } };
   }
+  if (rule === "tools:pin") {
+    const text = 'refused a call of a tool that is not as it was accepted: see "fairlead tools --accept"';
+    return { text, fields: { tool: cut(opens?.subject ?? "") } };
+  }
   if ((rule === "prompts" || rule === "resources") && about !== null) {
     const what = rule === "prompts" ? "prompt" : "resource";
     const text = verdict === "deny" ? `refused a ${what} that is hidden` : `dropped news of a ${what} that is hidden`;

@@ -23,6 +23,16 @@ test("values follow their option or an equals sign, and what comes after two das
   expect(parsed.rest).toEqual(["npx", "--deny", "x"]);
 });
 
+test("an option may take the words behind it: none, one or several", () => {
+  const tools = COMMANDS.find(({ name }) => name === "tools") ?? COMMANDS[0];
+  const accepted = (...args: string[]) => parseCommandLine(args, tools).values.get("accept");
+  expect(accepted("--accept", "--", "npx", "x")).toEqual([]);
+  expect(accepted("--accept", "a", "b", "--pin", "f", "--", "npx")).toEqual(["a", "b"]);
+  expect(accepted("--accept=--a", "b", "--accept", "c", "--", "npx")).toEqual(["--a", "b", "c"]);
+  expect(accepted("--pin", "f", "--", "npx")).toBeUndefined();
+  expect(message(() => parseCommandLine(["--pin", "f", "a", "--", "npx"], tools))).toContain("Unexpected word: a");
+});
+
 test("a value may begin with a dash", () => {
   expect(parse("--deny", "-x").values.get("deny")).toEqual(["-x"]);
   expect(parse("--deny=--x").values.get("deny")).toEqual(["--x"]);

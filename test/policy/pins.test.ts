@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { acceptAll, comparePins, type Definition, hashDefinition } from "../../src/policy/pins.ts";
+import { acceptAll, acceptSome, comparePins, type Definition, hashDefinition } from "../../src/policy/pins.ts";
 
 const tool = (name: string, description = name, rest = ""): Definition => ({
   name,
@@ -89,6 +89,23 @@ describe("a list is compared with what is remembered", () => {
     const hidden = ["\u202e", "\u200b", "\u001b[31m", "\u{e0041}"];
     const { tools } = comparePins(new Map(), [tool("plain"), ...hidden.map((text, index) => tool(`${index}`, text))]);
     expect(tools.map(({ isOdd }) => isOdd)).toEqual([false, true, true, true, true]);
+  });
+
+  test("a tool may have one description in each era, but not two in one list", () => {
+    const pins = acceptAll([tool("a"), tool("b")], [tool("a", "the newer"), tool("b")]);
+    expect(comparePins(pins, [tool("a")]).tools[0].state).toBe("unchanged");
+    expect(comparePins(pins, [tool("a", "the newer")]).tools[0].state).toBe("unchanged");
+    expect(comparePins(pins, [tool("a"), tool("a", "the newer")]).tools[0].state).toBe("changed");
+    expect(comparePins(pins, [tool("c", "the newer")]).tools[0]).toMatchObject({ state: "renamed", formerly: "a" });
+    expect(typeof pins.get("b")).toBe("string");
+  });
+
+  test("some are accepted, and the rest stays as it was", () => {
+    const before = acceptAll([tool("a"), tool("b"), tool("c")]);
+    const now = acceptAll([tool("a", "x"), tool("b", "x"), tool("d")]);
+    const next = acceptSome(before, now, ["a", "c", "d"]);
+    expect([...next.keys()].sort()).toEqual(["a", "b", "d"]);
+    expect([next.get("a"), next.get("b"), next.get("d")]).toEqual([now.get("a"), before.get("b"), now.get("d")]);
   });
 
   test("nothing is lost: every tool has a state, and what was accepted is unchanged", () => {

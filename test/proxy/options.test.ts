@@ -90,3 +90,18 @@ test("patterns may be given as text, one each", async () => {
   expect(unmatched).toEqual(["nosuch{1,3}"]);
   await expect(inspectTools({ command: GOOD, deny: ["(a+)+"] })).rejects.toMatchObject({ code: "UNSAFE_PATTERN" });
 });
+
+const names = (given: unknown): Promise<string> => refusal({ command: GOOD, names: given });
+
+test("what is decided by name is checked like the rest: what is misspelt would hide nothing", async () => {
+  expect(await names({ prompt: {} })).toBe("Unknown option: names.prompt | The options are: tools, prompts, resources");
+  expect(await names({ prompts: { block: [] } })).toContain("Unknown option: names.prompts.block");
+  expect(await names({ resources: { deny: "^a" } })).toContain(
+    'names.resources.deny must be a list of patterns, not "^a"',
+  );
+  expect(await names({ tools: { notFound: "never" } })).toContain("names.tools.notFound cannot be what it is");
+  expect(await names({ tools: { refresh: true } })).toContain("names.tools.refresh cannot be what it is");
+  expect(await names({ tools: { pin: { path: "a" } } })).toContain("Unknown option: names.tools.pin.path");
+  expect(await names({ tools: { pin: { file: "a", onChange: "no" } } })).toContain("names.tools.pin is no lock file");
+  expect(await names({ tools: { pin: "" } })).toContain("names.tools.pin is no lock file");
+});

@@ -32,6 +32,26 @@ afterEach(() => {
 const hash = (digit: string): string => `sha256:${digit.repeat(64)}`;
 const pins = (...names: string[]): Map<string, string> => new Map(names.map((name) => [name, hash("a")]));
 
+test("a tool may have several hashes, one for each era, but not none", async () => {
+  const file = openLockFile(path);
+  await file.update("one", () => new Map([["a", [hash("a"), hash("b")]]]));
+  expect(openLockFile(path).read("one")).toEqual(new Map([["a", [hash("a"), hash("b")]]]));
+  for (const pin of ["[]", `["${hash("a")}", 7]`, `["${hash("a")}", ["${hash("b")}"]]`]) {
+    writeFileSync(path, `{"version":1,"servers":{"one":{"tools":{"a":${pin}}}}}`);
+    expect(() => file.read("one")).toThrow("Not a lock file");
+  }
+});
+
+test("its stamp changes when it does", async () => {
+  const file = openLockFile(path);
+  expect(file.stamp()).toBeNull();
+  await file.update("one", () => pins("a"));
+  const first = file.stamp();
+  expect(file.stamp()).toBe(first);
+  await file.update("one", () => pins("b"));
+  expect(file.stamp()).not.toBe(first);
+});
+
 test("what is remembered is read again, server by server", async () => {
   const file = openLockFile(path);
   expect(file.read("one")).toBeNull();

@@ -136,9 +136,14 @@ describe("a call whose list cannot be had is not forwarded, and is told nothing 
 
 describe("when judging itself goes wrong", () => {
   const broken: ToolFilter = {
+    isFirstTime: false,
     notFound: "contract",
     isStrict: false,
-    seen: { hidden: new Set(), shown: new Set() },
+    seen: { version: 0, hidden: new Set(), shown: new Set() },
+    hiddenAmong() {
+      throw new Error("a secret about the policy");
+    },
+    strangeAmong: () => new Set(),
     hiddenBy() {
       throw new Error("a secret about the policy");
     },

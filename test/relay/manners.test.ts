@@ -76,6 +76,7 @@ describe("how a call of a hidden or unknown tool is answered", () => {
 
   test.each([
     ["names a hidden tool", '"error":{"code":-1,"message":"try a or secret_b"}'],
+    ["names it with escapes", '"error":{"code":-1,"message":"no","data":{"try":["secr\\u0065t_B"]}}'],
     ["is no error", '"error":{"code":"x","message":"no"}'],
     ["is longer than it is worth", `"result":{"text":"${"x".repeat(20_000)}"}`],
   ])("but not where its answer %s", async (_what, answer) => {

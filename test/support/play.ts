@@ -13,6 +13,7 @@ import { createOutlet } from "../../src/relay/outlet.ts";
 import type { Rulebook } from "../../src/relay/decide.ts";
 import { createPassage } from "../../src/relay/passage.ts";
 import { pump } from "../../src/relay/pump.ts";
+import type { Catalogue } from "../../src/session/catalogue.ts";
 import { LINES } from "../../src/session/exchange.ts";
 import type { Owner } from "../../src/session/owner.ts";
 import { createSession } from "../../src/session/session.ts";
@@ -46,6 +47,7 @@ export interface StageOptions {
   readonly keepsTools?: boolean;
   /** Takes events, beside the test. */
   readonly audit?: (event: AuditEvent) => void;
+  readonly onLearnt?: (catalogue: Catalogue) => void;
 }
 
 /** A relay between two sides that tests speak for. Its clock is theirs. */
@@ -64,6 +66,7 @@ export function stage(policy: Policy, options: StageOptions = {}) {
     maxOpenCalls: options.maxOpenCalls ?? 1000,
     learnsTools: () => policy.tools !== null,
     keepsTools: options.keepsTools ?? false,
+    onLearnt: options.onLearnt ?? (() => {}),
     say: (direction, payload) => (direction === "up" ? toServer : toClient).writeLine(payload),
     now,
     ...(options.owner === undefined ? {} : { owner: options.owner }),

@@ -25,7 +25,7 @@ export function placePaths(settings: PolicySettings, folder: string): PolicySett
   return {
     ...settings,
     upstream: upstream?.kind === "command" ? { ...upstream, cwd: place(upstream.cwd) } : upstream,
-    tools: { ...tools, pin: place(tools.pin) },
+    tools: { ...tools, pin: tools.pin === null ? null : { ...tools.pin, file: resolve(folder, tools.pin.file) } },
     audit: audit === null ? null : { ...audit, file: resolve(folder, audit.file) },
     auth: auth?.kind === "tokens" ? { ...auth, file: resolve(folder, auth.file) } : auth,
     log: { ...log, file: place(log.file) },

@@ -4,7 +4,7 @@ import { INTERCEPTOR, NO_INTERCEPTOR } from "./interceptor.ts";
 import { ANOMALY, DASHBOARD, EXPERIMENTS, METRICS, RECORD, TRACING } from "./later.ts";
 import type { Wrong } from "./page.ts";
 import { namePatterns } from "./patterns.ts";
-import type { AuthSettings, PolicySettings, StateSettings, UpstreamSettings } from "./settings.ts";
+import type { AuthSettings, PinSettings, PolicySettings, StateSettings, UpstreamSettings } from "./settings.ts";
 import { later, needed, optional, refine, type Shape } from "./shape.ts";
 import { duration, size } from "./units.ts";
 import { choice, integer, text } from "./values.ts";
@@ -59,6 +59,19 @@ const NAMES = {
   ),
 };
 
+const PIN_KEYS = map({
+  file: needed(FILE, "The lock file."),
+  on_change: optional(
+    choice(["hide", "flag"]),
+    "What becomes of a tool that is new or not as it was accepted: hidden until it is accepted, or only noted.",
+    "hide" as const,
+  ),
+});
+const PIN = byKind<PinSettings>(
+  { text: refine(FILE, (file) => Object.freeze({ file, onChange: "hide" as const })), map: PIN_KEYS },
+  "the path of a file, or a map of keys",
+);
+
 const TOOLS = map({
   ...NAMES,
   cache: optional(choice(["startup", "session"]), "Whether the list is learnt once, or by each session.", null),
@@ -77,7 +90,7 @@ const TOOLS = map({
     "strict also takes hidden names out of errors, completions and logs.",
     null,
   ),
-  pin: optional(FILE, "The lock file that remembers the definition of every tool.", null),
+  pin: optional(PIN, "The lock file that remembers the definition of every tool.", null),
 });
 const PROMPTS = map(NAMES);
 const RESOURCES = map(NAMES);

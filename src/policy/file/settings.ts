@@ -62,8 +62,14 @@ export interface ToolSettings extends NameSettings {
   readonly refresh: "never" | "on_change" | null;
   readonly notFound: "contract" | "spec" | "upstream" | null;
   readonly hide: "plain" | "strict" | null;
-  /** The lock file that remembers definitions. */
-  readonly pin: string | null;
+  readonly pin: PinSettings | null;
+}
+
+/** The lock file that remembers the definitions of tools. */
+export interface PinSettings {
+  readonly file: string;
+  /** What becomes of a tool that is not as it was accepted. */
+  readonly onChange: "hide" | "flag";
 }
 
 /** The rule engine. */

@@ -9,33 +9,60 @@ const MAX_URI_CHARACTERS = 2048;
 const MAX_DECODINGS = 4;
 
 /**
- * All readings of the link of a resource, or of a template for such links: as it is spelled, decoded once or more often,
- * its dots followed, its backslashes taken for slashes, scheme and host in one spelling, with its query and without.
- * Null where it could be about anything.
+ * All readings of the link of a resource, or of a template for such links: as it is spelled, decoded once or more often
+ * before it is taken apart or after, its dots followed, its backslashes taken for slashes, scheme and host in one
+ * spelling, with its query and without. Null where it could be about anything.
  */
 export function readUri(uri: string): Readings | null {
   if (uri.length > MAX_URI_CHARACTERS || uri === "" || !uri.isWellFormed()) return null;
   if (SIMPLE.test(uri)) return { all: [uri, `${uri}/`], each: [[uri]] };
-  const decoded = decodeAll(uri);
-  const link = takeApart(uri);
-  if (decoded === null || link === null) return null;
-  const readings = readPlace(link.place);
-  if (readings === null) return null;
-  const all = new Set(decoded.flatMap((text) => [text, text.replaceAll("\\", "/"), compose(text)]));
+  const all = new Set<string>();
   const each: string[][] = [[uri]];
-  const rests = new Set(["", link.rest, ...(decodeAll(link.rest) ?? [])]);
+  for (const text of variants(uri) ?? [null]) {
+    const link = text === null ? null : takeApart(text, text === uri);
+    if (text === null || link === null || !readLink(text, link, all, each)) return null;
+  }
+  return { all: [...all], each };
+}
+
+/** A link as it is, as it looks, and both decoded, as often as that goes. Null where it does not end. */
+function variants(uri: string): Set<string> | null {
+  const texts = new Set<string>();
+  // Some take spaces off its ends and what does not show out of it.
+  for (const text of [uri, look(uri)]) {
+    const decoded = decodeAll(text);
+    if (decoded === null) return null;
+    for (const one of decoded) texts.add(one).add(look(one));
+  }
+  return texts;
+}
+
+function look(text: string): string {
+  return PLAIN.test(text) ? text : text.normalize("NFKC").replace(UNSEEN, "").trim();
+}
+
+const PLAIN = /^[!-~]*$/;
+const UNSEEN = /[\p{Default_Ignorable_Code_Point}\p{Cc}\p{Cf}]/gu;
+
+/** Adds the readings of one variant. False where there is one that cannot be told. */
+function readLink(text: string, link: Link, all: Set<string>, each: string[][]): boolean {
+  const readings = readPlace(link.place);
+  if (readings === null) return false;
+  all.add(text).add(text.replaceAll("\\", "/")).add(compose(text));
+  const rests = new Set(["", link.rest]);
   for (const reading of readings) {
     const paths = spellPath(link, reading);
     const whole = link.prefixes(reading).flatMap((prefix) => paths.map((path) => prefix + path));
-    for (const text of [...whole, ...link.strangers(reading).flatMap((prefix) => paths.map((path) => prefix + path))]) {
-      const bare = text.endsWith("/") ? text.slice(0, -1) : text;
+    const others = link.strangers(reading).flatMap((prefix) => paths.map((path) => prefix + path));
+    for (const one of [...whole, ...others]) {
+      const bare = one.endsWith("/") ? one.slice(0, -1) : one;
       // A folder is what is in it.
       for (const rest of rests) all.add(`${bare}${rest}`).add(`${bare}/${rest}`);
     }
     // What stands behind a colon is a stream of a file to some, but not where there are no files.
-    if (!link.isOpaque || reading.way !== "loose") each.push(whole.map((text) => text + link.rest));
+    if (!link.isOpaque || reading.way !== "loose") each.push(whole.map((one) => one + link.rest));
   }
-  return { all: [...all], each };
+  return true;
 }
 
 // Most are such, and nobody reads them in two ways.
@@ -57,7 +84,7 @@ interface Link {
   strangers(reading: Reading): string[];
 }
 
-function takeApart(uri: string): Link | null {
+function takeApart(uri: string, isSpelled: boolean): Link | null {
   const scheme = SCHEME.exec(uri)?.[1];
   if (scheme === undefined) {
     return { ...NO_LINK, place: uri, isFolder: uri.endsWith("/"), prefixes: prefixesOfPath };
@@ -65,8 +92,8 @@ function takeApart(uri: string): Link | null {
   const lower = scheme.toLowerCase();
   const behind = uri.slice(scheme.length + 1);
   const authority = AUTHORITY.exec(behind)?.[1];
-  // The link of a file has no query: to some it would be part of the name.
-  const mark = lower === "file" ? -1 : behind.search(/[?#]/);
+  // The link of a file has no query: to some it would be part of the name. Decoded too early, part of the name is one.
+  const mark = lower === "file" && isSpelled ? -1 : behind.search(/[?#]/);
   const rest = mark < 0 ? "" : behind.slice(mark);
   const path = behind.slice(authority === undefined ? 0 : authority.length + 2, behind.length - rest.length);
   const spelled = `${scheme}:${authority === undefined ? "" : `//${authority}`}`;
@@ -74,7 +101,8 @@ function takeApart(uri: string): Link | null {
   if (lower === "file") {
     const prefixes = ({ origin }: Reading): string[] => [origin === "file:" ? "file://" : origin, spelled];
     // Many look at the path and not at the host.
-    return { ...parts, place: uri, prefixes, strangers: () => ["file://"] };
+    const place = uri.slice(0, uri.length - rest.length);
+    return { ...parts, place, prefixes, strangers: () => ["file://"] };
   }
   if (authority === undefined || authority === "") {
     const isOpaque = !path.startsWith("/") && authority === undefined;

@@ -44,6 +44,17 @@ test("the specification's configuration is read as it is printed", () => {
   ]);
 });
 
+const pin = (text: string): unknown => read(`tools: { pin: ${text} }`).policy?.tools.pin;
+
+test("a lock file is a path, or a map that says what becomes of what has changed", () => {
+  expect(pin("a.lock")).toEqual({ file: "a.lock", onChange: "hide" });
+  expect(pin("{ file: a.lock }")).toEqual({ file: "a.lock", onChange: "hide" });
+  expect(pin("{ file: a.lock, on_change: flag }")).toEqual({ file: "a.lock", onChange: "flag" });
+  expect(complaints("tools: { pin: { on_change: flag } }")).toHaveLength(1);
+  expect(complaints("tools: { pin: { file: a.lock, on_change: allow } }")).toHaveLength(1);
+  expect(complaints("tools: { pin: [a.lock] }")).toHaveLength(1);
+});
+
 test("every key that does something is read", () => {
   const { policy, mistakes } = read(
     `# yaml-language-server: $schema=./schema/fairlead.schema.json
@@ -104,7 +115,7 @@ log: { level: debug, format: json, file: log.txt }
     refresh: "on_change",
     notFound: "spec",
     hide: "strict",
-    pin: "fairlead.lock",
+    pin: { file: "fairlead.lock", onChange: "hide" },
   });
   expect(
     [tools.deny, tools.allow, prompts.deny, resources.allow].map((all) => all.map(({ source }) => source)),

@@ -1,3 +1,5 @@
+import { posix } from "node:path";
+import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { createNameFilter, HANGS, NOT_READABLE, readName } from "../../../src/policy/names/name-filter.ts";
 import { readUri } from "../../../src/policy/names/uri-readings.ts";
@@ -64,6 +66,13 @@ describe("links of resources", () => {
     "file:///data/secret",
     "/data/secret/key",
     "file:/data/secret/key",
+    " file:///data/public/../secret/key",
+    "\u200bfile:///data/public/../secret/key",
+    "file:///data/pub\u200blic/../secret/key",
+    "ｆile:///data/public/../secret/key",
+    "%66ile:///data/public/../secret/key",
+    "file%3A///data/public/%2e%2e/secret/key",
+    "file:%2F%2F%2Fdata/public/../secret/key",
   ])("a denied one is denied in every reading: %s", (uri) => expect(isHidden(uri, [SECRET])).toBe(true));
 
   test.each([
@@ -76,6 +85,7 @@ describe("links of resources", () => {
     "urn:isbn:0451450523",
     "postgres://reader@db.example.com/shop/orders/schema",
     "config",
+    "file:///src/C%23/a%3Fb.cs",
   ])("others are not: %s", (uri) => expect(isHidden(uri, [SECRET])).toBe(false));
 
   test.each([
@@ -122,7 +132,10 @@ describe("links of resources", () => {
     ["^note:///\\{name\\}$", "note:///{name}", false],
     ["^note://alpha$", "note://alpha", false],
     ["^file:///public/readme\\.md$", "file:///public/readme.md", false],
+    ["^file:///public/", "file:///public/C%23/a.cs", false],
+    ["^file:///public/", "file:///public/%C3%A9/日本.txt", false],
     ["^file:///public/", "file:///public/../etc/passwd", true],
+    ["^file:///public/", "file:///public%2f..%2fetc/passwd", true],
     ["^file:///public/", "file:///public/%2e%2e/etc/passwd", true],
     ["^file:///public/", "file:///public/..\\etc\\passwd", true],
     ["^file:///public/", "file:///public/..;a/etc", true],
@@ -132,6 +145,36 @@ describe("links of resources", () => {
     ["^http://good\\.com", "http://good.com@evil.com/", true],
     ["^postgres://reader@db/", "postgres://reader@db/shop", false],
   ])("where only %s is allowed: %s", (pattern, uri, hidden) => expect(isHidden(uri, [], [pattern])).toBe(hidden));
+});
+
+test("whatever a link is made to look like: where it is the denied one to a parser of links, it is denied", () => {
+  const step = fc.constantFrom("x/../", "./", "/", "%2e/", "x/%2E%2e/", "x\\\\..\\\\");
+  const spelled = fc
+    .tuple(
+      fc.array(step, { maxLength: 3 }),
+      fc.array(fc.nat({ max: 3 }), { minLength: 60, maxLength: 60 }),
+      fc.nat({ max: 5 }),
+    )
+    .map(([steps, coins, prefix]) => {
+      const path = `${steps.join("")}data/${steps.join("")}secret/key`;
+      const letters = path.match(/%[0-9a-f]{2}|[^]/gi) ?? [];
+      const coded = letters
+        .map((one, index) => (/^[a-z]$/.test(one) && coins[index] === 0 ? `%${one.charCodeAt(0).toString(16)}` : one))
+        .join("");
+      return `${["file:///", "FILE:///", " file:///", "file:/", "File://localhost/", "file://x/"][prefix]}${coded}`;
+    });
+  const { hiddenBy } = filter(readUri, ["^file:///data/secret/key$"]);
+  let meant = 0;
+  fc.assert(
+    fc.property(spelled, (uri) => {
+      const { pathname } = new URL(uri);
+      const isMeant = posix.normalize(decodeURIComponent(pathname)).replace(/^\/+/, "/") === "/data/secret/key";
+      if (isMeant) meant++;
+      if (isMeant) expect(hiddenBy([uri])[0]).not.toBeNull();
+    }),
+    { numRuns: 300 },
+  );
+  expect(meant).toBeGreaterThan(100);
 });
 
 test("a pattern that does not end hides what it was run on, and nothing else", () => {

@@ -1,0 +1,40 @@
+import { createRedaction } from "../action/transform/redact.ts";
+import { parseAddress } from "../link/upstream/address.ts";
+
+/** A server: at a URL, or a program and its arguments. */
+export interface ServerPlace {
+  readonly upstream?: string;
+  readonly command?: readonly string[];
+}
+
+/**
+ * What a server is called in a lock file: its URL as it was given, without names, passwords and query, or its command
+ * line without secrets. What the server itself says of its name or place does not count: it could say something else to
+ * be taken for one that was never seen.
+ */
+export function nameServer({ upstream, command = [] }: ServerPlace): string {
+  if (upstream !== undefined) {
+    const { origin, path } = parseAddress(upstream);
+    return origin + path.replace(/\?.*$/s, "");
+  }
+  return hideSecrets(command).map(quote).join(" ");
+}
+
+const redact = createRedaction({ kinds: ["secrets"], patterns: [], by: "***" });
+
+/** Whoever reads the file may know which secrets there are, but not what they are. */
+function hideSecrets(words: readonly string[]): string[] {
+  return words.map((word, index) => {
+    const before = index === 0 ? "" : words[index - 1];
+    if (SECRET_OPTION.test(before) && !word.startsWith("-")) return "***";
+    return redact(word.replace(SECRET_VALUE, "$1***"), null);
+  });
+}
+
+const SECRET_NAME = String.raw`[\w-]*(?:key|token|secret|passw(?:or)?d|credential|auth)[\w-]*`;
+const SECRET_OPTION = new RegExp(`^--?${SECRET_NAME}$`, "i");
+const SECRET_VALUE = new RegExp(`^((?:--?)?${SECRET_NAME}=).+$`, "is");
+
+function quote(word: string): string {
+  return /^[\w@%+=:,./*-]+$/.test(word) ? word : JSON.stringify(word);
+}
