@@ -27,11 +27,33 @@ export function describeRefusal(
     return { level: "info", text, fields: { [what]: cut(about) } };
   }
   const did = verdict === "deny" ? "refused" : "dropped";
+  // The policy's daily work as well.
+  if (OF_THE_POLICY.test(rule)) {
+    const call = turn.answers ?? opens;
+    const { envelope } = message;
+    const method = call?.method.name ?? ("method" in envelope ? envelope.method.name : null);
+    const fields = {
+      ...(method === null ? {} : { method }),
+      ...(call?.subject == null ? {} : { about: cut(call.subject) }),
+    };
+    return { level: "info", text: `${did} ${NOUNS[envelope.kind]} from the ${sender(message.direction)}`, fields };
+  }
   const begins = rule === "strict:not-json" ? readBanner(message) : null;
   if (begins === null) return { text: `${did} a message from the ${sender(message.direction)}` };
   const text = "dropped a line from the server that is no message: what it has to tell people belongs on stderr";
   return { text, fields: { begins } };
 }
+
+const OF_THE_POLICY = /^(?:rule|interceptor|chain):/;
+
+const NOUNS: Record<Turn["message"]["envelope"]["kind"], string> = {
+  request: "a request",
+  notification: "a notification",
+  result: "an answer",
+  error: "an answer",
+  batch: "a batch",
+  opaque: "a message",
+};
 
 /** Who sends in this direction. */
 export function sender(direction: Direction): "client" | "server" {
