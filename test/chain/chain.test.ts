@@ -86,6 +86,30 @@ describe("the order of rules", () => {
   });
 });
 
+test("a rule in whose direction only answers go that it can be about means those", async () => {
+  const conditions = [
+    "{ method_equals: tools/call }",
+    "{ method_starts_with: tools/ }",
+    "{ method_ends_with: /call }",
+    "{ method_matches: ^tools/call$ }",
+    "{ tool_matches: ^read$ }",
+    "{ all: [{ method_equals: tools/call }, { direction: down }] }",
+    "{ any: [{ method_equals: tools/call }, { method_equals: resources/read }] }",
+  ];
+  for (const condition of conditions) {
+    const { client, server, heard } = await stageRules(
+      rules(`- id: cut
+  direction: down
+  conditions: [${condition}]
+  actions: [{ transform: { redact: { patterns: [secret] } } }]`),
+    );
+    await client(call(1, "read", { text: "secret" }));
+    expect(heard("server")).toBe(call(1, "read", { text: "secret" }));
+    await server(result(1, { text: "secret" }));
+    expect({ condition, heard: heard("client") }).toEqual({ condition, heard: result(1, { text: "[redacted]" }) });
+  }
+});
+
 describe("default_action: block", () => {
   const LISTED = rules(
     `- id: calls
