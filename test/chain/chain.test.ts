@@ -196,6 +196,23 @@ describe("observe", () => {
     expect(effects.counted).toContain("would block rule:no");
   });
 
+  test("does not say of what changes nothing that it would change something", async () => {
+    const { client, server, events } = await stageRules(
+      rules(`- id: clean
+  conditions: [{ method_equals: tools/call }]
+  actions: [{ transform: redact }]
+- id: less
+  conditions: [{ method_equals: tools/list }, { tool_matches: ^admin_ }]
+  actions: [hide]`),
+      { observe: true },
+    );
+    await client(call(1, "x", { text: "a" }), call(2, "x", { text: "AKIAIOSFODNN7EXAMPLE" }));
+    await client(line({ id: 3, method: "tools/list" }), line({ id: 4, method: "tools/list" }));
+    await server(result(3, { tools: [{ name: "a" }] }), result(4, { tools: [{ name: "admin_a" }] }));
+    const notes = events.map(({ note }) => note).filter((note) => note !== null);
+    expect(notes).toEqual(["would:transform:clean", "would:hide:less"]);
+  });
+
   test("may be said of one rule", async () => {
     const { client, heard } = await stageRules(rules(TEXT.replace("id: no", "id: no\n  enabled: observe")));
     await client(call(1, "x"), call(2, "x"));
@@ -402,6 +419,14 @@ describe("interceptors", () => {
       expect(heard("server")).toBe("");
       expect(heard("client")).toContain("Blocked by policy");
     }
+  });
+
+  test("options that nobody would hear of are a mistake at the start", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "fairlead-own-"));
+    writeFileSync(join(folder, "own.mjs"), "export default function own() {}");
+    const policy = (options: string): string => `interceptor: { interceptors: [{ module: ./own.mjs${options} }] }\n`;
+    await expect(stageRules(policy(", options: { a: 1 }"), { folder })).rejects.toThrow("options are for classes");
+    await expect(stageRules(policy(""), { folder })).resolves.toBeDefined();
   });
 
   test("in parallel they look at the same message at once", async () => {
