@@ -65,10 +65,7 @@ export function perform(
     case "set_result":
       return changeResult(walk, name, action.field, action.value);
     case "transform": {
-      const change = transforms.get(action)?.(stop.message, {
-        direction: stop.view.direction,
-        method: stop.view.method,
-      });
+      const change = transformed(stop, action, transforms);
       if (change === undefined) return fail(walk, name, "its transform was not made ready");
       return change instanceof Promise ? applyLater(walk, name, change) : apply(walk, name, change);
     }
@@ -97,11 +94,26 @@ export function perform(
 }
 
 /** What an action would do, where its rule only watches; null where that is nothing. */
-export function foresee(walk: Walk, rule: Rule, action: RuleAction): string | null {
-  if (action.does !== "rate_limit") return isWatching(action) ? null : action.does;
-  // Counted under a name of its own: what would have been refused shows, and what acts later starts from nothing.
-  const key = `observe:${limitKey(walk, rule, action)}`;
-  return walk.state.limits.take(key, action.limit, action.windowMs).allowed ? null : "rate_limit";
+export function foresee(walk: Walk, compiled: CompiledRule, action: RuleAction, transforms: Transforms): string | null {
+  const { stop, state } = walk;
+  if (action.does === "rate_limit") {
+    // Counted under a name of its own: what would have been refused shows, and what acts later starts from nothing.
+    const key = `observe:${limitKey(walk, compiled.rule, action)}`;
+    return state.limits.take(key, action.limit, action.windowMs).allowed ? null : action.does;
+  }
+  if (action.does === "hide") return hideElements(stop.message, stop.view, compiled).length === 0 ? null : action.does;
+  // Code of others is not run for nothing.
+  if (action.does === "transform" && action.transform.kind !== "module")
+    return changesNothing(transformed(stop, action, transforms)) ? null : action.does;
+  return isWatching(action) ? null : action.does;
+}
+
+function transformed({ message, view }: Walk["stop"], action: RuleAction, transforms: Transforms) {
+  return transforms.get(action)?.(message, { direction: view.direction, method: view.method });
+}
+
+function changesNothing(change: ReturnType<typeof transformed>): boolean {
+  return change !== undefined && "edits" in change && change.edits.length === 0;
 }
 
 /** What is inside another message can be changed only where it is. */

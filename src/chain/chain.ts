@@ -143,11 +143,12 @@ export function createChain(options: ChainOptions): Chain {
   }
 
   /** Notes what a rule would have done. */
-  function watch(walk: Walk, { rule }: CompiledRule, answer: "yes" | "unsure"): void {
+  function watch(walk: Walk, compiled: CompiledRule, answer: "yes" | "unsure"): void {
+    const { rule } = compiled;
     for (const action of rule.actions) {
       let would: string | null;
       try {
-        would = answer === "unsure" ? "block" : foresee(walk, rule, action);
+        would = answer === "unsure" ? "block" : foresee(walk, compiled, action, transforms);
       } catch {
         would = "block";
       }

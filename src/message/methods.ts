@@ -18,7 +18,8 @@ export interface Method {
 // Revisions 2024-11-05 to 2026-07-28 and the extensions published with them. The classes of the
 // first rows are the relay's contract; the later methods follow them: what runs something, reads
 // content, or asks a person or a model is for review, the rest is logged.
-const METHODS: readonly Method[] = [
+/** Every method that is known. */
+export const METHODS: readonly Method[] = [
   method("initialize", "pass", "client"),
   method("ping", "pass", "both"),
   method("server/discover", "pass", "client"),

@@ -86,6 +86,30 @@ describe("the order of rules", () => {
   });
 });
 
+test("a rule in whose direction only answers go that it can be about means those", async () => {
+  const conditions = [
+    "{ method_equals: tools/call }",
+    "{ method_starts_with: tools/ }",
+    "{ method_ends_with: /call }",
+    "{ method_matches: ^tools/call$ }",
+    "{ tool_matches: ^read$ }",
+    "{ all: [{ method_equals: tools/call }, { direction: down }] }",
+    "{ any: [{ method_equals: tools/call }, { method_equals: resources/read }] }",
+  ];
+  for (const condition of conditions) {
+    const { client, server, heard } = await stageRules(
+      rules(`- id: cut
+  direction: down
+  conditions: [${condition}]
+  actions: [{ transform: { redact: { patterns: [secret] } } }]`),
+    );
+    await client(call(1, "read", { text: "secret" }));
+    expect(heard("server")).toBe(call(1, "read", { text: "secret" }));
+    await server(result(1, { text: "secret" }));
+    expect({ condition, heard: heard("client") }).toEqual({ condition, heard: result(1, { text: "[redacted]" }) });
+  }
+});
+
 describe("default_action: block", () => {
   const LISTED = rules(
     `- id: calls
@@ -170,6 +194,23 @@ describe("observe", () => {
       ["pass", "would:block:no would:rate_limit:limit"],
     ]);
     expect(effects.counted).toContain("would block rule:no");
+  });
+
+  test("does not say of what changes nothing that it would change something", async () => {
+    const { client, server, events } = await stageRules(
+      rules(`- id: clean
+  conditions: [{ method_equals: tools/call }]
+  actions: [{ transform: redact }]
+- id: less
+  conditions: [{ method_equals: tools/list }, { tool_matches: ^admin_ }]
+  actions: [hide]`),
+      { observe: true },
+    );
+    await client(call(1, "x", { text: "a" }), call(2, "x", { text: "AKIAIOSFODNN7EXAMPLE" }));
+    await client(line({ id: 3, method: "tools/list" }), line({ id: 4, method: "tools/list" }));
+    await server(result(3, { tools: [{ name: "a" }] }), result(4, { tools: [{ name: "admin_a" }] }));
+    const notes = events.map(({ note }) => note).filter((note) => note !== null);
+    expect(notes).toEqual(["would:transform:clean", "would:hide:less"]);
   });
 
   test("may be said of one rule", async () => {
@@ -378,6 +419,14 @@ describe("interceptors", () => {
       expect(heard("server")).toBe("");
       expect(heard("client")).toContain("Blocked by policy");
     }
+  });
+
+  test("options that nobody would hear of are a mistake at the start", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "fairlead-own-"));
+    writeFileSync(join(folder, "own.mjs"), "export default function own() {}");
+    const policy = (options: string): string => `interceptor: { interceptors: [{ module: ./own.mjs${options} }] }\n`;
+    await expect(stageRules(policy(", options: { a: 1 }"), { folder })).rejects.toThrow("options are for classes");
+    await expect(stageRules(policy(""), { folder })).resolves.toBeDefined();
   });
 
   test("in parallel they look at the same message at once", async () => {

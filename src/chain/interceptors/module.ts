@@ -71,7 +71,10 @@ async function make(where: ModuleOptions, folder: string, ...hooks: string[]): P
     const isClass = prototype !== undefined && hooks.some((hook) => hook in prototype);
     // Its options are its own: what it does to them must reach nobody else.
     if (isClass) return new (found as new (options: unknown) => object)(plain(where.options));
-    if (hooks.includes("intercept")) return found;
+    if (hooks.includes("intercept")) {
+      if (where.options !== null) throw new Error(`${nameOf(where)} is a function, and options are for classes`);
+      return found;
+    }
   } else if (typeof found === "object" && found !== null && hooks.some((hook) => hook in found)) return found;
   throw new Error(`${where.module} exports no ${where.export} with ${hooks.join(" or ")}`);
 }

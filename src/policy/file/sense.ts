@@ -1,8 +1,9 @@
 import type { Condition, Rule, RuleAction } from "../rules/rule.ts";
+import { findWays as findKnownWays } from "../rules/ways.ts";
 import { describeMethod } from "../../message/methods.ts";
 import { headOf } from "./collections.ts";
 import { findContradiction } from "./contradictions.ts";
-import { type Methods, narrowMethods } from "./methods.ts";
+import { listMethods, type Methods, narrowMethods } from "./methods.ts";
 import type { MapNode, Node } from "./node.ts";
 import type { Page } from "./page.ts";
 import type { Range } from "./source.ts";
@@ -62,12 +63,21 @@ export function checkRule(rule: Rule, node: MapNode, page: Page): boolean {
   const hides = rule.actions.find(({ does }) => does === "hide");
   const isSpecial = asks !== undefined || direction !== null || hides !== undefined;
   const { methods } = isSpecial ? narrowMethods(flat) : { methods: null };
-  const ways = findWays(methods, direction);
+  const ways = findWays(methods, direction, flat);
   if (ways === "none") {
     return never(flat[0], `no message with this method goes ${direction}`, "Change its direction, or its method");
   }
   if (asks !== undefined && ways === "messages") {
     return never(asks, `an answer to this method does not go ${direction}, or there is none`, "Take out the direction");
+  }
+  if (asks === undefined && hides === undefined && methods !== null && direction !== null) {
+    const stray = findStray(methods, direction);
+    if (stray !== null) {
+      const condition = flat.find((each) => listMethods(each)?.has(stray)) ?? flat[0];
+      const message = `Only answers to ${stray} go ${direction}, and this rule is about more than answers`;
+      page.wrong(at(condition), "dead-branch", message, `Make another rule for ${stray}`);
+      return false;
+    }
   }
   const isOfAnswers = asks !== undefined || ways === "answers";
   const tooLate = isOfAnswers ? rule.actions.find(({ does }) => BEFORE.has(does)) : undefined;
@@ -112,8 +122,15 @@ export function looksAtAnswer(condition: Condition): boolean {
 }
 
 /** What a rule can be about, by its methods and its direction: requests and notifications, their answers, both, or nothing. */
-function findWays(methods: Methods, direction: "up" | "down" | null): "messages" | "answers" | "both" | "none" {
-  if (methods === null) return "both";
+function findWays(
+  methods: Methods,
+  direction: "up" | "down" | null,
+  conditions: readonly Condition[],
+): "messages" | "answers" | "both" | "none" {
+  if (methods === null) {
+    const { said, answered } = direction === null ? BOTH : findKnownWays(conditions, direction);
+    return said === answered ? "both" : said ? "messages" : "answers";
+  }
   let messages = false;
   let answers = false;
   for (const name of methods) {
@@ -127,4 +144,13 @@ function findWays(methods: Methods, direction: "up" | "down" | null): "messages"
     if (direction === null && isSent("server")) answers = true;
   }
   return messages ? (answers ? "both" : "messages") : answers ? "answers" : "none";
+}
+
+const BOTH = { said: true, answered: true };
+
+/** A method that never goes a way itself, among others that do. A rule is about messages or about answers, not both. */
+function findStray(methods: ReadonlySet<string>, direction: "up" | "down"): string | null {
+  const other = direction === "up" ? "server" : "client";
+  const strays = [...methods].filter((name) => describeMethod(name)?.sender === other);
+  return strays.length === methods.size ? null : (strays[0] ?? null);
 }

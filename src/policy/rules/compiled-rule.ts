@@ -1,11 +1,11 @@
 import type { Direction } from "../../message/message.ts";
-import { describeMethod } from "../../message/methods.ts";
 import type { CelTest } from "./cel.ts";
 import { type Answer, askAll, type Clause, compileCondition, explain, type Trace } from "./conditions.ts";
 import { createFieldTable } from "./fields.ts";
 import type { CompileContext } from "./leaves.ts";
 import type { Condition, Rule } from "./rule.ts";
 import type { Look } from "./view.ts";
+import { findWays } from "./ways.ts";
 
 /** When a rule is judged: when something is said, or when it is answered. */
 export type Moment = "said" | "answered";
@@ -46,7 +46,7 @@ export function explainRule({ clauses }: CompiledRule, look: Look): Trace[] {
 
 /**
  * A rule that looks at a result or an error is judged when the answer comes. So is one that hides
- * elements of a list, and one whose direction is that of the answers to its methods only.
+ * elements of a list, and one in whose direction only answers go that it could be about.
  */
 function momentOf(rule: Rule, cel: ((expression: string) => CelTest) | null): Moment {
   const isAbout = (section: "result" | "error") =>
@@ -54,7 +54,9 @@ function momentOf(rule: Rule, cel: ((expression: string) => CelTest) | null): Mo
   if (isAbout("result") || isAbout("error")) return "answered";
   if (rule.actions.some(({ does }) => does === "hide")) return "answered";
   const direction = rule.direction ?? wantedDirection(rule.conditions);
-  return direction !== null && isOnlyAnswered(rule.conditions, direction) ? "answered" : "said";
+  if (direction === null) return "said";
+  const { said, answered } = findWays(rule.conditions, direction);
+  return answered && !said ? "answered" : "said";
 }
 
 /** All expressions in some rules. */
@@ -87,16 +89,10 @@ function looksInto(
 const PREFIX = { params: "param_", result: "result_", error: "error_" } as const;
 
 function wantedDirection(conditions: readonly Condition[]): Direction | null {
-  const found = conditions.find((condition) => condition.is === "direction");
-  return found?.is === "direction" ? found.direction : null;
-}
-
-/** Whether the methods a rule names are only ever sent the other way: then it must mean their answers. */
-function isOnlyAnswered(conditions: readonly Condition[], direction: Direction): boolean {
-  const names = conditions.flatMap((condition) => {
-    if (condition.is === "method_equals") return [condition.text];
-    return condition.is === "method_in" ? [...condition.texts] : [];
-  });
-  const other = direction === "up" ? "server" : "client";
-  return names.length > 0 && names.every((name) => describeMethod(name)?.sender === other);
+  for (const condition of conditions) {
+    const found = condition.is === "all" ? wantedDirection(condition.conditions) : null;
+    if (condition.is === "direction") return condition.direction;
+    if (found !== null) return found;
+  }
+  return null;
 }

@@ -155,7 +155,8 @@ function negated(condition: Condition): Condition {
   return { is: "not", condition };
 }
 
-function guessAll(conditions: readonly Condition[], gist: Gist): Answer {
+/** The same for conditions that must all hold. */
+export function guessAll(conditions: readonly Condition[], gist: Gist): Answer {
   let all: Answer = "yes";
   for (const condition of conditions) {
     const answer = guess(condition, gist);

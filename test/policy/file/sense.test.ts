@@ -152,3 +152,22 @@ describe("a rule in the shadow of another is a warning", () => {
     ]);
   });
 });
+
+describe("what a direction makes of methods", () => {
+  const DOWN = "      direction: down\n";
+
+  test("messages and answers in one rule are a mistake: it would be about one of them only", () => {
+    expect(complaints(withRule("[{ method_in: [notifications/message, tools/call] }]", undefined, DOWN))).toEqual([
+      "4:22 dead-branch: Only answers to tools/call go down, and this rule is about more than answers → Make another rule for tools/call",
+    ]);
+    expect(complaints(withRule("[{ method_in: [ping, tasks/get] }]", undefined, DOWN))).toEqual([]);
+    expect(complaints(withRule("[{ method_in: [tools/call, resources/read] }]", undefined, DOWN))).toEqual([]);
+  });
+
+  test("what only answers go for cannot be limited", () => {
+    const limit = "[{ rate_limit: { key: k, limit: 1, window: 1s } }]";
+    expect(codes(withRule("[{ tool_matches: x }]", limit, DOWN))).toEqual(["never-matches"]);
+    expect(codes(withRule("[{ method_starts_with: tools/ }]", limit, DOWN))).toEqual(["never-matches"]);
+    expect(codes(withRule("[{ client_matches: x }]", limit, DOWN))).toEqual([]);
+  });
+});
