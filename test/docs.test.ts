@@ -52,7 +52,8 @@ const CONDITIONS = new Set(namesOf("condition"));
 
 describe("policies on the pages are policies", () => {
   for (const { page, line, language, text } of blocks) {
-    if (language !== "yaml") continue;
+    // A page shows one that is full of mistakes, and what is said about it: that is tested where commands are run.
+    if (language !== "yaml" || text.startsWith("# mistakes.yaml")) continue;
     test(`${page}:${line}`, async () => {
       const engines = { pattern: await loadPatterns(), cel: await loadCel(["matches"]) };
       for (const policy of policiesIn(text)) {

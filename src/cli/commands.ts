@@ -1,4 +1,4 @@
-import { LEVELS } from "../record/log.ts";
+import { CHILD, CONFIG, FILTER, HELP, LISTEN, LOG, OBSERVE, PIN, REMOTE } from "./option-sets.ts";
 import type { Option } from "./options.ts";
 
 /** One of the things the command can do. */
@@ -15,113 +15,6 @@ export interface Command {
   /** Left out of the help. */
   readonly isHidden?: boolean;
 }
-
-const HELP: Option = { name: "help", value: null, help: "show this help" };
-
-const CONFIG: Option = {
-  name: "config",
-  value: "<file>",
-  help: "a policy file (YAML): rules, the server, and all that is set here; options win over it",
-};
-
-const OBSERVE: Option = {
-  name: "observe",
-  value: null,
-  help: "judge and record everything, act on nothing: what the policy would do",
-};
-
-const FILTER: readonly Option[] = [
-  {
-    name: "deny",
-    value: "<re,re,…>",
-    repeats: true,
-    help: "hide and refuse tools whose name matches any of these regular expressions; may be repeated",
-  },
-  {
-    name: "allow",
-    value: "<re,re,…>",
-    repeats: true,
-    help: "show only tools that match any of these; --deny still wins",
-  },
-];
-
-const PIN: Option = {
-  name: "pin",
-  value: "<file>",
-  help: "the lock file that remembers how tools are described: one that is new or has changed is hidden",
-};
-
-const REMOTE: readonly Option[] = [
-  { name: "upstream", value: "<url>", help: "the server is at this URL, instead of a command" },
-  {
-    name: "header",
-    value: "'Name: value'",
-    repeats: true,
-    help: "sent to the server with every request; $VAR and ${VAR} are filled in",
-    needs: "upstream",
-  },
-  { name: "ca", value: "<file>", help: "certificates to trust beside the usual ones (PEM)", needs: "upstream" },
-  {
-    name: "connect-timeout",
-    value: "<time>",
-    help: "how long reaching the server may take",
-    fallback: "30s",
-    needs: "upstream",
-  },
-];
-
-const LISTEN: readonly Option[] = [
-  {
-    name: "listen",
-    value: "[host:]port",
-    help: "clients come by HTTP: /mcp, and /sse for older ones; without it, on our stdin and stdout",
-  },
-  { name: "tls-cert", value: "<file>", help: "clients come by https: the certificate (PEM)", needs: "listen" },
-  { name: "tls-key", value: "<file>", help: "and its key", needs: "listen" },
-  { name: "allow-host", value: "<name>", repeats: true, help: "another name we go by", needs: "listen" },
-  {
-    name: "allow-origin",
-    value: "<origin>",
-    repeats: true,
-    help: "pages from there may speak to us, such as https://example.com",
-    needs: "listen",
-  },
-  { name: "auth-tokens", value: "<file>", help: "only clients with one of these tokens", needs: "listen" },
-  { name: "auth-jwks", value: "<url>", help: "only clients with a JWT signed by one of these keys", needs: "listen" },
-  { name: "auth-issuer", value: "<url>", help: "whose tokens they are", needs: "auth-jwks" },
-  { name: "auth-audience", value: "<text>", help: "for whom they are", needs: "auth-jwks" },
-  {
-    name: "insecure-bind",
-    value: null,
-    help: "listen beyond this machine without asking who comes",
-    needs: "listen",
-  },
-  {
-    name: "on-loss",
-    value: "<what>",
-    choices: ["exit", "keep"],
-    help: "when the server at the URL is gone: end, or answer with errors until it is back",
-    fallback: "exit",
-    needs: "upstream",
-  },
-];
-
-const CHILD: readonly Option[] = [
-  { name: "env", value: "NAME=value", repeats: true, help: "a variable for the server's environment" },
-  { name: "cwd", value: "<dir>", help: "the directory the server is started in" },
-  {
-    name: "tools-timeout",
-    value: "<time>",
-    help: "how long fetching the tool list may take: 500ms, 10s, 2m, 1h",
-    fallback: "10s",
-  },
-];
-
-const LOG: readonly Option[] = [
-  { name: "log-level", value: "<level>", choices: LEVELS, help: "how much is logged on stderr", fallback: "info" },
-  { name: "log-format", value: "<format>", choices: ["text", "json"], help: "how it is written", fallback: "text" },
-  { name: "log-file", value: "<file>", help: "write the log to this file as well" },
-];
 
 const EXIT_CODES = [
   "Exit codes:",

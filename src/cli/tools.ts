@@ -25,7 +25,7 @@ export async function runTools(given: Parsed, command: Command): Promise<number>
     deny,
     allow,
     ...server,
-    ...readPins(parsed),
+    ...readPins(parsed, config?.policy.policy?.tools.pin?.file),
     env: readEnvironment(parsed),
     cwd: value(parsed, "cwd"),
     timeoutMs: readTime(parsed, "tools-timeout", 10_000),
@@ -43,9 +43,9 @@ const STRANGE_CODE = 2;
 const LOCK_FILE = "fairlead.lock";
 
 /** The lock file, and what is to be remembered in it. */
-function readPins(parsed: Parsed): Pick<InspectOptions, "pin" | "accept"> {
+function readPins(parsed: Parsed, said: string | undefined): Pick<InspectOptions, "pin" | "accept"> {
   const names = parsed.values.get("accept");
-  const pin = value(parsed, "pin") ?? (names === undefined ? undefined : LOCK_FILE);
+  const pin = value(parsed, "pin") ?? said ?? (names === undefined ? undefined : LOCK_FILE);
   if (pin === undefined) return {};
   return names === undefined ? { pin } : { pin, accept: names.length === 0 ? "all" : names };
 }

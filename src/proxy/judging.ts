@@ -36,15 +36,18 @@ export async function openHub(options: ProxyOptions, { log, limits, timeouts }: 
 
 /** What a policy says about names, and what a program says itself, which wins. */
 function overlay(said: NamePolicy, own: NamePolicy): NamePolicy {
-  const pick = (lists: NameSettings, instead: NameSettings): NameSettings => ({
-    deny: instead.deny.length > 0 ? instead.deny : lists.deny,
-    allow: instead.allow.length > 0 ? instead.allow : lists.allow,
-  });
   const manners = Object.entries(own.tools).filter(([, value]) => value !== null);
   return {
     tools: { ...said.tools, ...Object.fromEntries(manners) },
     prompts: pick(said.prompts, own.prompts),
     resources: pick(said.resources, own.resources),
+  };
+}
+
+function pick(lists: NameSettings, instead: NameSettings): NameSettings {
+  return {
+    deny: instead.deny.length > 0 ? instead.deny : lists.deny,
+    allow: instead.allow.length > 0 ? instead.allow : lists.allow,
   };
 }
 

@@ -75,7 +75,7 @@ describe("a command line without the two dashes is shown with them", () => {
 });
 
 describe("what is not known is named, with what could have been meant", () => {
-  const all = "The commands are: tools, check, audit, demo, help, version";
+  const all = "The commands are: tools, check, explain, audit, demo, help, version";
 
   test("commands", async () => {
     expect(await refusal("tolos")).toBe("Unknown command: tolos | Did you mean fairlead tools?");
@@ -89,7 +89,8 @@ describe("what is not known is named, with what could have been meant", () => {
   });
 
   test("options of another command", async () => {
-    const format = "Unknown option: --format | --format belongs to fairlead tools and fairlead check";
+    const format =
+      "Unknown option: --format | --format belongs to fairlead tools and fairlead check and fairlead explain";
     expect(await refusal("--format", "json", "--", "npx")).toBe(format);
     expect(await refusal("--format=json", "tools", "--", "npx")).toBe(format);
     expect(await refusal("tools", "--audit", "x", "--", "npx")).toBe(

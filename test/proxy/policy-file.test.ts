@@ -123,7 +123,7 @@ interceptor:
   expect(found).toBe(folder);
   expect(settings).toMatchObject({
     upstream: { command: ["./server", "./argument"], cwd: join(folder, "sub") },
-    tools: { pin: join(folder, "fairlead.lock") },
+    tools: { pin: { file: join(folder, "fairlead.lock"), onChange: "hide" } },
     audit: { file: join(folder, "..", "audit.jsonl") },
     auth: { file: join(folder, "tokens.txt") },
     log: { file: "/var/log/f.log" },
