@@ -424,9 +424,9 @@ describe("interceptors", () => {
   test("options that nobody would hear of are a mistake at the start", async () => {
     const folder = mkdtempSync(join(tmpdir(), "fairlead-own-"));
     writeFileSync(join(folder, "own.mjs"), "export default function own() {}");
-    const policy = (options: string): string => `interceptor: { interceptors: [{ module: ./own.mjs${options} }] }\n`;
-    await expect(stageRules(policy(", options: { a: 1 }"), { folder })).rejects.toThrow("options are for classes");
-    await expect(stageRules(policy(""), { folder })).resolves.toBeDefined();
+    const told = "interceptor: { interceptors: [{ module: ./own.mjs, options: { a: 1 } }] }\n";
+    await expect(stageRules(told, { folder })).rejects.toThrow("own.mjs is a function, and options are for classes");
+    await expect(stageRules("interceptor: { interceptors: [./own.mjs] }\n", { folder })).resolves.toBeDefined();
   });
 
   test("in parallel they look at the same message at once", async () => {
