@@ -12,7 +12,18 @@ import type { ChainState } from "./state.ts";
 import { runSteps } from "./run-steps.ts";
 import type { Step } from "./step.ts";
 import { gistOf, innerStops, outerStop } from "./stop.ts";
-import { BLOCKED, type ChainSettings, fail, inOrder, isOver, isRefused, note, refuse, type Walk } from "./walk.ts";
+import {
+  BLOCKED,
+  type ChainSettings,
+  complain,
+  fail,
+  inOrder,
+  isOver,
+  isRefused,
+  note,
+  refuse,
+  type Walk,
+} from "./walk.ts";
 
 /** Method interceptors, rules and interceptors, in that order: what stands behind the tool filter. */
 export interface Chain {
@@ -122,7 +133,10 @@ export function createChain(options: ChainOptions): Chain {
     if (rule.mode === "on" && !hides) walk.hasMatched ||= rule.actions.some(isDeciding);
     if (settings.observe || rule.mode === "observe") return watch(walk, compiled, answer);
     if (answer === "unsure") {
-      return fail(walk, nameOf(rule), walk.look.doubt ?? "a condition could not be judged");
+      const doubt = walk.look.doubt ?? "a condition could not be judged";
+      if (rule.actions.some((action) => !isWatching(action))) return fail(walk, nameOf(rule), doubt);
+      // One that only watches would not have stopped it either.
+      return complain(walk, nameOf(rule), doubt);
     }
     return inOrder(
       () => rule.actions.length,

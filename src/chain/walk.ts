@@ -86,10 +86,15 @@ export function refuse(walk: Walk, rule: string, error: WireError): void {
   walk.ruling = { verdict: isSilent ? { do: "drop" } : { do: "deny", error }, rule };
 }
 
+/** Says that something went wrong in judging. */
+export function complain({ services }: Walk, rule: string, text: string): void {
+  services.report("warn", rule, `the policy could not be followed: ${text}`);
+  services.count(`failed ${rule}`);
+}
+
 /** Something went wrong in judging: what cannot be judged does not pass, unless somebody wrote that down. */
 export function fail(walk: Walk, rule: string, text: string): void {
-  walk.services.report("warn", rule, `the policy could not be followed: ${text}`);
-  walk.services.count(`failed ${rule}`);
+  complain(walk, rule, text);
   if (walk.settings.onError === "allow") return;
   refuse(walk, rule, { code: BLOCKED, message: "Blocked by policy", data: { rule: bareName(rule), action: "block" } });
 }
@@ -98,7 +103,7 @@ export function fail(walk: Walk, rule: string, text: string): void {
 export const BLOCKED = -32001;
 
 /** The name of a rule as its author wrote it. */
-export function bareName(rule: string): string {
+function bareName(rule: string): string {
   return rule.slice(rule.indexOf(":") + 1);
 }
 

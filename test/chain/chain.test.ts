@@ -165,6 +165,16 @@ describe("what cannot be judged", () => {
     expect(lax.heard("server")).toContain('"id":1');
   });
 
+  test("by a rule that only watches is said, and passes", async () => {
+    const { client, heard, effects } = await stageRules(
+      LONG.replace('{ block: "x" }', "{ log: { level: info, message: seen } }"),
+    );
+    const long = call(1, "t", { text: "a".repeat(300_000) });
+    await client(long);
+    expect(heard("server")).toBe(long);
+    expect(effects.said.join()).toContain("could not be followed");
+  });
+
   test("an edit that cannot be made blocks", async () => {
     const { client, heard } = await stageRules(
       rules(`- id: set

@@ -38,7 +38,7 @@ export interface RuleOptions extends StageOptions {
 }
 
 /** The chain that the rules of a policy file make, and what it does. `clock` is its time. */
-export async function makeChain(
+async function makeChain(
   text: string,
   options: RuleOptions,
   clock: () => number,

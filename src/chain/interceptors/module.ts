@@ -46,7 +46,7 @@ export function createInterceptorStep(name: string, interceptor: Interceptor): S
 }
 
 /** Makes a step of one for a method, with a hook for what is asked and one for what is answered. */
-export function createMethodStep(name: string, method: string, interceptor: MethodInterceptor): Step {
+function createMethodStep(name: string, method: string, interceptor: MethodInterceptor): Step {
   const asks = typeof interceptor.interceptRequest === "function";
   const hears = typeof interceptor.interceptResponse === "function";
   return {
