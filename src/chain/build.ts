@@ -67,7 +67,7 @@ export async function prepareRules(rules: readonly Rule[]): Promise<CompiledRule
   });
 }
 
-function makeStep(method: string, settings: MethodInterceptorSettings, folder: string): Step | Promise<Step> {
+async function makeStep(method: string, settings: MethodInterceptorSettings, folder: string): Promise<Step> {
   switch (settings.kind) {
     case "tool-call":
       return createToolCallStep(settings);

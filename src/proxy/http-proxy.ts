@@ -66,8 +66,11 @@ export async function createHttpProxy(options: ProxyOptions): Promise<Proxy> {
   const judged = needsEngine(options) ? await startJudging(options, shared) : null;
   const hub = judged?.hub ?? (await openHub(options, shared));
   const parts = { ...shared, hub, judged };
-  const running =
-    options.upstream === undefined ? await startChildren(options, parts) : await startRemote(options, parts);
+  const start = options.upstream === undefined ? startChildren : startRemote;
+  const running = await start(options, parts).catch((error: unknown) => {
+    judged?.engine.destroy();
+    throw error;
+  });
   const { connection, toolList } = timeouts;
   const denyPatterns = readPatterns(options, "deny").map(({ source }) => source);
   const { upstream: upstreamUrl } = options;
@@ -144,14 +147,19 @@ function readListen(settings: ListenSettings): ListenOptions {
 }
 
 function finish(running: Running, { log, hub, judged }: Parts, config: ProxyConfig | null): Proxy {
-  return {
-    url: running.url,
-    config,
-    ended: running.ended.finally(async () => {
+  async function conclude(): Promise<ConversationEnd> {
+    try {
+      return await running.ended;
+    } finally {
       await judged?.engine.close();
       hub.reporter.end();
       log.debug("counts", hub.witness.counts());
-    }),
+    }
+  }
+  return {
+    url: running.url,
+    config,
+    ended: conclude(),
     reload: (policy) => adopt(judged, policy, () => running.announce()),
     stop: () => running.stop(),
     abandon() {

@@ -138,6 +138,9 @@ export async function createProxy(options: ProxyOptions): Promise<Proxy> {
     env: options.env ?? {},
     cwd: options.cwd,
     onTrouble: (text) => log.warn(text),
+  }).catch((error: unknown) => {
+    judged?.engine.destroy();
+    throw error;
   });
   const hub = judged?.hub ?? (await openHub(options, parts));
   const { witness, reporter } = hub;
@@ -154,24 +157,29 @@ export async function createProxy(options: ProxyOptions): Promise<Proxy> {
   });
   log.debug("started", { command, pid: child.pid, session: session.id });
   let isOver = false;
-  const ended = conversation.run(passage).finally(() => {
-    isOver = true;
-    reporter.end();
-    log.debug("counts", witness.counts());
-  });
+  async function run(): Promise<ConversationEnd> {
+    try {
+      return await conversation.run(passage);
+    } finally {
+      isOver = true;
+      reporter.end();
+      log.debug("counts", witness.counts());
+      await judged?.engine.close();
+    }
+  }
   return {
-    ended: judged === null ? ended : ended.finally(() => judged.engine.close()),
+    ended: run(),
     url: null,
     config: null,
     reload: (policy) =>
       adopt(judged, policy, () => announce(session, (message) => conversation.toClient.writeLine(message))),
     stop: () => conversation.stop(),
     abandon() {
+      judged?.engine.destroy();
       if (isOver) return;
       isOver = true;
       // Small writes to a pipe that is not full are done when write() returns.
       for (const answer of passage.giveUp("up", CLOSED)) conversation.toClient.writeLine(answer);
-      judged?.engine.destroy();
       child.kill();
     },
   };

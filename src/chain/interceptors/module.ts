@@ -146,7 +146,7 @@ function read(name: string, stop: Stop, result: InterceptResult | undefined): St
     case "block": {
       const { reason = "Blocked by policy", code = BLOCKED } = result;
       if (!Number.isInteger(code)) throw new Error("the code of a refusal is a whole number");
-      return blocked(name, showText(String(reason), MAX_REASON_CHARACTERS), {}, code);
+      return blocked(name, showText(reason, MAX_REASON_CHARACTERS), {}, code);
     }
     case "modify":
       return { change: change(stop, result) };
@@ -162,7 +162,7 @@ function change({ view }: Stop, result: Extract<InterceptResult, { action: "modi
   for (const section of ["params", "result", "error"] as const) {
     if (!(section in result)) continue;
     const part = view[section];
-    const text = encodeJson(result[section] as Json);
+    const text = encodeJson(result[section]);
     const isOwn =
       section === "params" ? view.kind === "request" || view.kind === "notification" : view.kind === section;
     if (!isOwn || part === null || part === undefined) return problem(`it has no ${section} to change`);
