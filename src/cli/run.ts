@@ -22,6 +22,8 @@ export async function runProxy(given: Parsed, command: Command): Promise<number>
   for (const text of config?.warnings ?? []) log.warn(text);
   const audit = await openAuditLog(parsed, log);
   const parent = process.ppid;
+  // Loaded before we are ready: from then on signals have to be heard.
+  const watching = config === null ? null : await import("./reload.ts");
   const proxy = await createProxy({
     ...server,
     client: {
@@ -47,7 +49,7 @@ export async function runProxy(given: Parsed, command: Command): Promise<number>
       ? {}
       : { ...config.policy, limits: config.limits, timeouts: { ...server.timeouts, ...config.timeouts } }),
   });
-  const reloading = config === null ? null : (await import("./reload.ts")).watchConfig(given, command, proxy, log);
+  const reloading = watching?.watchConfig(given, command, proxy, log) ?? null;
   guard(proxy, log, proxy.url === null ? null : reloading);
   if (proxy.url === null && process.stdin.isTTY)
     log.info("waiting for MCP messages on stdin; this is meant to be started by a client");
