@@ -22,8 +22,10 @@ export async function runProxy(given: Parsed, command: Command): Promise<number>
   for (const text of config?.warnings ?? []) log.warn(text);
   const audit = await openAuditLog(parsed, log);
   const parent = process.ppid;
-  // Loaded before we are ready: from then on signals have to be heard.
   const watching = config === null ? null : await import("./reload.ts");
+  // A service that is told to reload while it starts must not die of it.
+  let isHungUp = false;
+  if (watching !== null && parsed.values.has("listen")) process.on("SIGHUP", () => (isHungUp = true));
   const proxy = await createProxy({
     ...server,
     client: {
@@ -51,6 +53,7 @@ export async function runProxy(given: Parsed, command: Command): Promise<number>
   });
   const reloading = watching?.watchConfig(given, command, proxy, log) ?? null;
   guard(proxy, log, proxy.url === null ? null : reloading);
+  if (isHungUp) reloading?.reload();
   if (proxy.url === null && process.stdin.isTTY)
     log.info("waiting for MCP messages on stdin; this is meant to be started by a client");
   const { code, lost, child } = await proxy.ended;
