@@ -1,17 +1,22 @@
-// What rules cost per message, next to JSON.parse of the same message: node scripts/run.mjs bench/rules.ts [rounds]
-import { openMessage, whole } from "../src/message/message.ts";
-import { compileRules } from "../src/policy/rules/compiled-rule.ts";
-import { loadCel } from "../src/policy/rules/cel.ts";
-import { isPattern, loadPatterns } from "../src/policy/rules/patterns.ts";
-import type { Condition, Field, Rule, RulePattern } from "../src/policy/rules/rule.ts";
-import { askCandidate, createRuleIndex } from "../src/policy/rules/rule-index.ts";
-import { beginLook, type RuleView } from "../src/policy/rules/view.ts";
+import { parseArgs } from "node:util";
+import { buildChain } from "../src/chain/build.ts";
+import type { Chain } from "../src/chain/chain.ts";
+import type { ChainServices } from "../src/chain/services.ts";
+import { createChainState } from "../src/chain/state.ts";
+import { openMessage, type Payload, whole } from "../src/message/message.ts";
+import { POLICY } from "../src/policy/file/schema.ts";
+import { type CompilePattern, isPattern, loadPatterns } from "../src/policy/rules/patterns.ts";
+import type { Condition, Field, Rule, RuleAction, RulePattern } from "../src/policy/rules/rule.ts";
+import { createWitness } from "../src/record/witness.ts";
+import { createLearner } from "../src/relay/learn.ts";
+import { createPassage } from "../src/relay/passage.ts";
+import { LINES } from "../src/session/exchange.ts";
+import { createSession } from "../src/session/session.ts";
+import { writePage } from "./page.ts";
 import { createRandom, estimate, median, shuffled } from "./statistics.ts";
-import { composeText } from "./table.ts";
+import { composeMarkdown, composeText } from "./table.ts";
 
-const compilePattern = await loadPatterns();
-const expression = 'params.arguments.limit > 100 && params.arguments.path.startsWith("/etc")';
-const compileCel = await loadCel([expression]);
+const EXPRESSION = 'params.arguments.limit > 100 && params.arguments.path.startsWith("/etc")';
 
 const MESSAGE = Buffer.from(
   JSON.stringify({
@@ -25,38 +30,21 @@ const MESSAGE = Buffer.from(
     },
   }),
 );
-const SEEN = seen();
-
-function seen(): RuleView {
-  const { bytes, envelope } = openMessage(whole(MESSAGE), "up", "refuse");
-  if (envelope.kind !== "request" || envelope.params === null) throw new Error("no request");
-  return {
-    kind: "request",
-    direction: "up",
-    method: envelope.method.name,
-    params: { bytes, start: envelope.params.start, end: envelope.params.end },
-    result: null,
-    error: null,
-    tool: "read_file",
-    client: "bench",
-    identity: null,
-    session: { id: "s", ageMs: () => 1000, calls: () => 3, state: new Map() },
-  };
-}
-
 function field(...steps: (string | number)[]): Field {
   return { text: steps.join("."), steps };
 }
 
-function pattern(source: string): RulePattern {
-  const made = compilePattern(source);
+function pattern(source: string, compile: CompilePattern): RulePattern {
+  const made = compile(source);
   if (!isPattern(made)) throw new Error(made.problem);
   return made;
 }
 
+let ids = 0;
+
 function rule(...conditions: Condition[]): Rule {
   return {
-    id: "r",
+    id: `r${++ids}`,
     name: "r",
     mode: "on",
     priority: 0,
@@ -71,12 +59,12 @@ function rule(...conditions: Condition[]): Rule {
 const CALL: Condition = { is: "method_equals", text: "tools/call" };
 
 /** Rules that apply to the message and look into it, each in one of the ways people write them. */
-function applying(count: number): Rule[] {
+function applying(count: number, compile: CompilePattern): Rule[] {
   const ways: ((nth: number) => Condition)[] = [
     (nth) => ({ is: "param_equals", field: field("arguments", "path"), value: `/x/${nth}` }),
     (nth) => ({ is: "param_greater_than", field: field("arguments", "limit"), value: 100 + nth }),
     (nth) => ({ is: "param_in", field: field("arguments", "encoding"), values: ["latin1", `e${nth}`] }),
-    (nth) => ({ is: "param_matches", field: field("arguments", "path"), pattern: pattern(`^/secret${nth}/`) }),
+    (nth) => ({ is: "param_matches", field: field("arguments", "path"), pattern: pattern(`^/secret${nth}/`, compile) }),
     () => ({ is: "param_within", field: field("arguments", "path"), paths: ["/etc", "/root"] }),
   ];
   return Array.from({ length: count }, (_, nth) => rule(CALL, ways[nth % ways.length](nth)));
@@ -91,33 +79,129 @@ function others(count: number, what: "methods" | "tools"): Rule[] {
   );
 }
 
-function judging(rules: readonly Rule[]): () => void {
-  const index = createRuleIndex(
-    compileRules(rules, (text) => {
-      const made = compileCel(text);
-      if ("problem" in made) throw new Error(made.problem);
-      return made;
-    }),
-  );
+const services: ChainServices = {
+  report: fail,
+  count: () => {},
+  metric: () => {},
+  tell: () => {},
+  ask: () => Promise.reject(new Error("nobody is asked here")),
+  fork: () => null,
+  sleep: () => Promise.resolve(),
+  now,
+};
+
+function now(): number {
+  return performance.now();
+}
+
+function fail(...what: unknown[]): void {
+  throw new Error(what.map(String).join(" "));
+}
+
+function chainOf(rules: readonly Rule[]): Promise<Chain | null> {
+  const state = createChainState({ now });
+  const { interceptor } = POLICY.defaults;
+  return buildChain({ ...interceptor, rules }, { folder: "/", observe: false, server: "bench", state, services });
+}
+
+function conversation() {
+  return createSession({ maxOpenCalls: 1000, learnsTools: () => false, say: () => {}, now });
+}
+
+/** What the chain does with the message, and nothing else. */
+async function judging(rules: readonly Rule[]): Promise<() => void> {
+  const chain = await chainOf(rules);
+  const turn = conversation().observe(openMessage(whole(MESSAGE), "up", "refuse"), LINES);
   return () => {
-    const look = beginLook(SEEN);
-    for (const one of index.find({ moment: "said", direction: "up", method: "tools/call", tool: "read_file" })) {
-      if (askCandidate(one, look) !== "no") throw new Error("matched");
-    }
+    const decision = chain?.walk(turn);
+    if (decision !== undefined && (decision instanceof Promise || decision.verdict.do !== "pass")) fail("matched");
   };
 }
 
-const works: { readonly name: string; readonly work: () => void }[] = [
-  { name: "JSON.parse", work: () => void JSON.parse(MESSAGE.toString("utf8")) },
-  { name: "no rule", work: judging([]) },
-  { name: "1,000 rules, none applies", work: judging(others(1000, "methods")) },
-  { name: "10 rules apply", work: judging(applying(10)) },
-  { name: "10 of 1,000 apply (methods)", work: judging([...others(990, "methods"), ...applying(10)]) },
-  { name: "10 of 1,000 apply (tools)", work: judging([...others(990, "tools"), ...applying(10)]) },
-  { name: "100 rules apply", work: judging(applying(100)) },
-  { name: "1,000 rules apply", work: judging(applying(1000)) },
-  { name: "one expression", work: judging([rule(CALL, { is: "cel", expression })]) },
-];
+/** All that becomes of a message between its frame and its link. */
+async function passing(payload: Payload, rules: readonly Rule[]): Promise<() => void> {
+  const session = conversation();
+  const witness = createWitness({
+    reporter: { report: fail, end: () => {} },
+    audit: null,
+    auditAll: false,
+    time: Date.now,
+    now,
+  });
+  const passage = createPassage({
+    session,
+    rulebook: { current: { policy: { tools: null }, chain: await chainOf(rules), observe: false } },
+    learner: createLearner({ session, timeoutMs: 1000 }),
+    witness,
+    maxParkedBytes: 1_000_000,
+  });
+  return () => {
+    const outcome = passage.pass(payload, "up", LINES);
+    if (outcome instanceof Promise || outcome.onward === "nothing") return fail("it does not pass");
+    for (const call of session.calls.up.waiting()) session.calls.up.close(call);
+  };
+}
+
+const LARGE = whole(
+  Buffer.from(
+    JSON.stringify({
+      jsonrpc: "2.0",
+      id: 7,
+      method: "tools/call",
+      params: {
+        name: "write_rows",
+        arguments: {
+          rows: Array.from({ length: 9000 }, (_, nth) => ({ nth, name: `row ${nth}`, text: "x".repeat(80) })),
+        },
+      },
+    }),
+  ),
+);
+
+const EDIT: RuleAction = { does: "set_param", field: field("arguments", "dry_run"), value: true };
+
+interface Work {
+  readonly name: string;
+  readonly work: () => void;
+  /** What it is compared with, and the most that may come of it. */
+  readonly against: string;
+  readonly target: number | null;
+}
+
+function one(name: string, work: () => void, against = "JSON.parse", target: number | null = null): Work {
+  return { name, work, against, target };
+}
+
+async function composeWorks(): Promise<Work[]> {
+  const compile = await loadPatterns();
+  const ten = applying(10, compile);
+  const others10 = (what: "methods" | "tools"): Rule[] => [...others(990, what), ...ten];
+  return [
+    one("JSON.parse", () => void JSON.parse(MESSAGE.toString("utf8"))),
+    one("no rule", await judging([])),
+    one("1,000 rules, none applies", await judging(others(1000, "methods"))),
+    one("10 rules apply", await judging(ten)),
+    one("10 of 1,000 rules apply, by method", await judging(others10("methods")), "10 rules apply", 1.5),
+    one("10 of 1,000 rules apply, by tool", await judging(others10("tools")), "10 rules apply", 1.5),
+    one("100 rules apply", await judging(applying(100, compile)), "JSON.parse", 3),
+    one("1,000 rules apply", await judging(applying(1000, compile))),
+    one("one expression", await judging([rule(CALL, { is: "cel", expression: EXPRESSION })])),
+    one("a call passes, without a policy", await passing(whole(MESSAGE), [])),
+    one("a call passes 10 rules that apply", await passing(whole(MESSAGE), ten), "a call passes, without a policy"),
+    one("1 MB passes, without a policy", await passing(LARGE, []), "1 MB passes, without a policy"),
+    one(
+      "1 MB passes 1,000 rules about others",
+      await passing(LARGE, others(1000, "methods")),
+      "1 MB passes, without a policy",
+    ),
+    one(
+      "1 MB is changed by a rule",
+      await passing(LARGE, [{ ...rule(CALL), actions: [EDIT] }]),
+      "1 MB passes, without a policy",
+      2,
+    ),
+  ];
+}
 
 /** Nanoseconds of processor time for one piece of work: others may use the machine too. */
 function time(work: () => void): number {
@@ -134,27 +218,49 @@ function time(work: () => void): number {
 
 const LEAST_MS = 40;
 
-const rounds = Number(process.argv[2] ?? 15);
-const times = works.map((): number[] => []);
-const random = createRandom(1);
-for (const { work } of works) for (let warm = 0; warm < 5; warm++) time(work);
-for (let round = 0; round < rounds; round++) {
-  for (const nth of shuffled([...works.keys()], random)) times[nth].push(time(works[nth].work));
-}
-const against = (nth: number, base: number): string => {
-  const ratio = estimate(times[nth].map((value, round) => value / times[base][round]));
-  return `${ratio.median.toFixed(2)} (${ratio.low.toFixed(2)} … ${ratio.high.toFixed(2)})`;
-};
-const ten = works.findIndex(({ name }) => name === "10 rules apply");
-process.stdout.write(
-  `${composeText([
-    ["work", "median", "best", "÷ JSON.parse", "÷ 10 rules"],
-    ...works.map(({ name }, nth) => [
+/** Measures what rules cost per message, next to JSON.parse of the same message and to a relay without them. */
+export async function main({
+  args,
+  root,
+}: {
+  readonly args: readonly string[];
+  readonly root: string;
+}): Promise<number> {
+  const { values } = parseArgs({
+    args: [...args],
+    options: { rounds: { type: "string", default: "15" }, write: { type: "boolean", default: false } },
+  });
+  const works = await composeWorks();
+  const times = works.map((): number[] => []);
+  const random = createRandom(1);
+  for (const { work } of works) for (let warm = 0; warm < 5; warm++) time(work);
+  for (let round = 0; round < Number(values.rounds); round++) {
+    for (const nth of shuffled([...works.keys()], random)) times[nth].push(time(works[nth].work));
+  }
+  const rows = works.map(({ name, against, target }, nth) => {
+    const base = times[works.findIndex((other) => other.name === against)];
+    const ratio = estimate(times[nth].map((value, round) => value / base[round]));
+    const compared = `${ratio.median.toFixed(2)} (${ratio.low.toFixed(2)} … ${ratio.high.toFixed(2)}) × ${against}`;
+    const isSame = name === against;
+    return [
       name,
-      `${median(times[nth]).toFixed(0)} ns`,
-      `${Math.min(...times[nth]).toFixed(0)} ns`,
-      against(nth, 0),
-      against(nth, ten),
-    ]),
-  ])}\n`,
-);
+      target === null ? "" : `≤ ${target} ×`,
+      showTime(median(times[nth])),
+      isSame ? "" : compared,
+      target === null ? "" : judge(ratio, target),
+    ];
+  });
+  const table = [["work", "target", "median", "compared (95 % interval)", "verdict"], ...rows];
+  process.stdout.write(`${composeText(table)}\n`);
+  if (values.write) writePage(root, "bench:rules", composeMarkdown(table));
+  return 0;
+}
+
+function judge({ low, high }: { readonly low: number; readonly high: number }, target: number): string {
+  if (high <= target) return "pass";
+  return low > target ? "miss" : "close";
+}
+
+function showTime(nanoseconds: number): string {
+  return nanoseconds < 10_000 ? `${nanoseconds.toFixed(0)} ns` : `${(nanoseconds / 1000).toFixed(0)} µs`;
+}

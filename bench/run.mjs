@@ -2,6 +2,7 @@
 //   node bench/run.mjs [options]         the measurements of real processes
 //   node bench/run.mjs http [options]    the same with HTTP on one side or both
 //   node bench/run.mjs micro [options]   the same work inside one process, many times over
+//   node bench/run.mjs rules [options]   what rules cost, inside one process
 //   node bench/run.mjs cold [options]    and one message at a time with cold caches
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -10,7 +11,7 @@ import { pathToFileURL } from "node:url";
 import { build as buildProject, command, install, root } from "../scripts/setup.mjs";
 
 const args = process.argv.slice(2);
-const inside = ["micro", "cold"].find((name) => name === args[0]);
+const inside = ["micro", "cold", "rules"].find((name) => name === args[0]);
 const brings = args.some((arg) => arg === "--command" || arg.startsWith("--command=") || arg === "--help");
 install();
 if (inside === undefined && !brings) buildProject();

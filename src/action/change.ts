@@ -48,17 +48,16 @@ export function setResult({ bytes, envelope }: Message, field: Field, value: Jso
 export function setAt(bytes: Buffer, root: Span, steps: Steps, text: string): Change {
   let at = root.start;
   for (const [nth, step] of steps.entries()) {
-    const next = seek(bytes, at, step);
-    if (next >= 0) {
-      at = next;
+    const found = seek(bytes, at, step);
+    if (found === null) return problem(`${show(steps, nth)} is no object`);
+    if (found.value >= 0) {
+      at = found.value;
       continue;
     }
-    const inside = look(bytes, at);
-    if (inside === null) return problem(`${show(steps, nth)} is no object`);
-    if (inside.isArray && step !== "-" && step !== inside.items.length) return problem(noElement(steps, nth, inside));
+    if (found.isArray && step !== "-" && step !== found.count) return problem(noElement(steps, nth, found.count));
     const built = buildMissing(steps.slice(nth + 1), text);
     if (typeof built !== "string") return built;
-    return insert(inside, inside.isArray ? built : `${JSON.stringify(String(step))}:${built}`);
+    return insert(bytes, at, found.last, found.isArray ? built : `${JSON.stringify(String(step))}:${built}`);
   }
   const span = steps.length === 0 ? root : { start: at, end: endOfValue(bytes, at) };
   return { edits: [{ span, by: Buffer.from(text) }] };
@@ -68,17 +67,17 @@ export function setAt(bytes: Buffer, root: Span, steps: Steps, text: string): Ch
 export function removeAt(bytes: Buffer, root: Span, steps: Steps): Change {
   if (steps.length === 0) return problem("the whole of it cannot be taken out");
   const parent = seekAll(bytes, root.start, steps.slice(0, -1));
-  const value = parent < 0 ? -1 : seek(bytes, parent, steps[steps.length - 1]);
-  const inside = value < 0 ? null : look(bytes, parent);
-  if (inside === null) return NO_CHANGE;
-  return { edits: cutElements(inside.items, (index) => inside.items[index].value === value) };
+  const value = parent < 0 ? -1 : (seek(bytes, parent, steps[steps.length - 1])?.value ?? -1);
+  if (value < 0) return NO_CHANGE;
+  const items = look(bytes, parent);
+  return { edits: cutElements(items, (index) => items[index].value === value) };
 }
 
 /** Puts an element before the one at `index` of the array at `span`. */
 export function insertElement(bytes: Buffer, span: Span, index: number, text: string): Change {
   const elements = listElements(bytes, span);
   if (index > elements.length) return problem("the array is too short");
-  if (index === elements.length) return insert({ items: elements, begin: beginOf(bytes, span.start) }, text);
+  if (index === elements.length) return insert(bytes, span.start, elements.at(-1)?.end ?? -1, text);
   const place = elements[index].start;
   return { edits: [{ span: { start: place, end: place }, by: Buffer.from(`${text},`) }] };
 }
@@ -101,38 +100,43 @@ export function problem(text: string): { readonly problem: string } {
 function seekAll(bytes: Buffer, start: number, steps: Steps): number {
   let at = start;
   for (const step of steps) {
-    at = seek(bytes, at, step);
+    at = seek(bytes, at, step)?.value ?? -1;
     if (at < 0) return -1;
   }
   return at;
 }
 
-/** Where the value begins that one step leads to, or -1. Nothing behind its beginning is looked at: it may be long. */
-function seek(bytes: Buffer, start: number, step: string | number): number {
+/** What one step leads to. */
+interface Sought {
+  readonly isArray: boolean;
+  /** Where the value begins, or -1. Nothing behind that is looked at: it may be long. */
+  readonly value: number;
+  /** Where it is not there: how many items there are, and where the last one ends, or -1. */
+  readonly count: number;
+  readonly last: number;
+}
+
+/** Takes one step into a value; null where it is no object and no array. */
+function seek(bytes: Buffer, start: number, step: string | number): Sought | null {
   const isArray = bytes[start] === OPEN_ARRAY;
-  if (isArray ? typeof step !== "number" : bytes[start] !== OPEN_OBJECT) return -1;
+  if (!isArray && bytes[start] !== OPEN_OBJECT) return null;
   const key = String(step);
   let at = skipSpace(bytes, start + 1);
-  for (let nth = 0; bytes[at] !== CLOSE_ARRAY && bytes[at] !== CLOSE_OBJECT; nth++) {
+  let last = -1;
+  let nth = 0;
+  for (; bytes[at] !== CLOSE_ARRAY && bytes[at] !== CLOSE_OBJECT; nth++) {
     let isIt = nth === step;
     if (!isArray) {
       const end = afterString(bytes, at);
       isIt = readText(bytes, at + 1, end - 1) === key;
       at = skipSpace(bytes, skipSpace(bytes, end) + 1);
     }
-    if (isIt) return at;
-    at = skipSpace(bytes, endOfValue(bytes, at));
+    if (isIt) return { isArray, value: at, count: nth, last };
+    last = endOfValue(bytes, at);
+    at = skipSpace(bytes, last);
     if (bytes[at] === COMMA) at = skipSpace(bytes, at + 1);
   }
-  return -1;
-}
-
-/** The members of an object or the elements of an array, from their first byte to their last. */
-interface Inside {
-  readonly isArray: boolean;
-  readonly items: readonly Item[];
-  /** Where the first item would begin. */
-  readonly begin: number;
+  return { isArray, value: -1, count: nth, last };
 }
 
 interface Item extends Span {
@@ -140,14 +144,14 @@ interface Item extends Span {
   readonly value: number;
 }
 
-function look(bytes: Buffer, start: number): Inside | null {
+/** The members of an object or the elements of an array, from their first byte to their last. */
+function look(bytes: Buffer, start: number): Item[] {
   const span = { start, end: start };
-  const isArray = bytes[start] === OPEN_ARRAY;
-  if (!isArray && bytes[start] !== OPEN_OBJECT) return null;
   const items: Item[] = [];
-  if (isArray) for (const element of listElements(bytes, span)) items.push({ ...element, value: element.start });
+  if (bytes[start] === OPEN_ARRAY)
+    for (const element of listElements(bytes, span)) items.push({ ...element, value: element.start });
   else eachMember(bytes, span, (_, value, begins) => items.push({ start: begins, end: value.end, value: value.start }));
-  return { isArray, items, begin: beginOf(bytes, start) };
+  return items;
 }
 
 /** Behind the bracket; in an empty value with space in it, before that space. */
@@ -156,11 +160,10 @@ function beginOf(bytes: Buffer, start: number): number {
   return bytes[at] === CLOSE_OBJECT || bytes[at] === CLOSE_ARRAY ? start + 1 : at;
 }
 
-/** Adds an item behind the last one. */
-function insert({ items, begin }: { readonly items: readonly Span[]; readonly begin: number }, text: string): Change {
-  const last = items.at(-1);
-  const place = last === undefined ? begin : last.end;
-  return { edits: [{ span: { start: place, end: place }, by: Buffer.from(last === undefined ? text : `,${text}`) }] };
+/** Adds an item to the value at `start`, behind the last one, which ends at `last`. */
+function insert(bytes: Buffer, start: number, last: number, text: string): Change {
+  const place = last < 0 ? beginOf(bytes, start) : last;
+  return { edits: [{ span: { start: place, end: place }, by: Buffer.from(last < 0 ? text : `,${text}`) }] };
 }
 
 function rootOf({ bytes, start, end }: Message): Span {
@@ -178,10 +181,10 @@ function buildMissing(steps: Steps, text: string): string | { readonly problem: 
   return built;
 }
 
-function noElement(steps: Steps, nth: number, { items }: Inside): string {
+function noElement(steps: Steps, nth: number, count: number): string {
   const array = show(steps, nth);
   if (typeof steps[nth] === "string") return `${array} is an array and has no member ${steps[nth]}`;
-  return `${array} has ${items.length} elements and none at ${steps[nth]}`;
+  return `${array} has ${count} elements and none at ${steps[nth]}`;
 }
 
 /** The first steps, for people. */

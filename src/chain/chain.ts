@@ -1,6 +1,8 @@
 import type { WireError } from "../message/compose.ts";
 import type { CompiledRule, Moment } from "../policy/rules/compiled-rule.ts";
+import type { Answer } from "../policy/rules/conditions.ts";
 import { type Candidate, askCandidate, type RuleIndex } from "../policy/rules/rule-index.ts";
+import type { SessionRecord } from "../policy/rules/sessions.ts";
 import { beginLook } from "../policy/rules/view.ts";
 import { type Decision, PASS } from "../policy/verdict.ts";
 import type { Turn } from "../session/turn.ts";
@@ -51,8 +53,7 @@ export function createChain(options: ChainOptions): Chain {
   const wantsParams: WantsParams = (answer) =>
     index.keepsParams(answer) || allSteps.some((step) => step.concerns("answered", answer.method));
 
-  function begin(turn: Turn): Walk {
-    const session = state.sessions.of(turn.session.scope);
+  function begin(turn: Turn, session: SessionRecord): Walk {
     const stop = outerStop(turn, session);
     return {
       settings,
@@ -106,29 +107,37 @@ export function createChain(options: ChainOptions): Chain {
   }
 
   function runRules(walk: Walk): void | Promise<void> {
-    let candidates = index.find(gistOf(walk.stop));
-    let { tool } = walk.stop.view;
-    return inOrder(
-      () => (isOver(walk) ? 0 : candidates.length),
-      (nth) => {
-        const candidate = candidates[nth];
-        return then(runRule(walk, candidate), () => {
-          if (walk.stop.view.tool === tool) return;
-          // It is another tool's call from here on: the rules for that one follow, and those for this one do not.
-          ({ tool } = walk.stop.view);
-          candidates = [...candidates.slice(0, nth + 1), ...following(candidate, index.find(gistOf(walk.stop)))];
-        });
-      },
-    );
+    return runFrom(walk, index.find(gistOf(walk.stop)), 0);
   }
 
-  function runRule(walk: Walk, candidate: Candidate): void | Promise<void> {
-    const { compiled } = candidate;
+  /** Most rules do not match: those are passed over without a closure for each. */
+  function runFrom(walk: Walk, candidates: readonly Candidate[], from: number): void | Promise<void> {
+    for (let nth = from; nth < candidates.length; nth++) {
+      if (isOver(walk)) return;
+      const candidate = candidates[nth];
+      const answer = ask(walk, candidate);
+      if (answer === "no") continue;
+      const { tool } = walk.stop.view;
+      const wait = runRule(walk, candidate, answer);
+      if (wait !== undefined) return wait.then(() => goOn(walk, candidates, nth, tool));
+      if (walk.stop.view.tool !== tool) return goOn(walk, candidates, nth, tool);
+    }
+  }
+
+  function goOn(
+    walk: Walk,
+    candidates: readonly Candidate[],
+    nth: number,
+    tool: string | null | undefined,
+  ): void | Promise<void> {
+    if (walk.stop.view.tool === tool) return runFrom(walk, candidates, nth + 1);
+    // It is another tool's call from here on: the rules for that one follow, and those for this one do not.
+    return runFrom(walk, following(candidates[nth], index.find(gistOf(walk.stop))), 0);
+  }
+
+  function runRule(walk: Walk, { compiled }: Candidate, answer: "yes" | "unsure"): void | Promise<void> {
     const { rule } = compiled;
-    const hides = walk.stop.isList && rule.actions.some(({ does }) => does === "hide");
-    // Which elements are hidden is found out when they are.
-    const answer = hides ? "yes" : askCandidate(candidate, walk.look);
-    if (answer === "no") return;
+    const hides = walk.stop.isList && isHiding(compiled);
     // Who only writes something down has not said that it may pass.
     if (rule.mode === "on" && !hides) walk.hasMatched ||= rule.actions.some(isDeciding);
     if (settings.observe || rule.mode === "observe") return watch(walk, compiled, answer);
@@ -200,14 +209,13 @@ export function createChain(options: ChainOptions): Chain {
   }
 
   /** Passes what nobody looks at. That is found out without looking into it. */
-  function passBy(turn: Turn, kind: Kind): Decision | null {
+  function passBy(turn: Turn, kind: Kind, session: SessionRecord): Decision | null {
     const { envelope, direction } = turn.message;
     const isSaid = "method" in envelope;
     const method = isSaid ? envelope.method.name : (turn.answers?.method.name ?? null);
     const tool = method === "tools/call" ? ((isSaid ? turn.opens : turn.answers)?.subject ?? undefined) : null;
     const moment: Moment = isSaid ? "said" : "answered";
     const isList = !isSaid && method !== null && method.endsWith("/list");
-    const session = state.sessions.of(turn.session.scope);
     session.count(kind, method, turn.answers === undefined ? 0 : services.now() - turn.answers.since);
     if (isSaid && settings.defaultAction === "block") return null;
     if (index.find({ moment, direction, method, tool: isList ? undefined : tool }).length > 0) return null;
@@ -221,9 +229,10 @@ export function createChain(options: ChainOptions): Chain {
       const { kind } = turn.message.envelope;
       if (kind === "batch" || kind === "opaque") return PASS; // they are taken apart, or refused, before they come here
       learnFromAnswer(turn, state);
-      const passed = passBy(turn, kind);
+      const session = state.sessions.of(turn.session.scope);
+      const passed = passBy(turn, kind, session);
       if (passed !== null) return passed;
-      const walk = begin(turn);
+      const walk = begin(turn, session);
       const wait = then(judgeStop(walk), () => goInside(walk));
       return wait === undefined ? conclude(walk) : wait.then(() => conclude(walk));
     },
@@ -246,6 +255,15 @@ function then(wait: void | Promise<void>, next: () => void | Promise<void>): voi
 async function afterwards(wait: Promise<void>, next: () => void | Promise<void>): Promise<void> {
   await wait;
   await next();
+}
+
+function ask({ stop, look }: Walk, candidate: Candidate): Answer {
+  // Which elements of a list are hidden is found out when they are.
+  return stop.isList && isHiding(candidate.compiled) ? "yes" : askCandidate(candidate, look);
+}
+
+function isHiding({ rule }: CompiledRule): boolean {
+  return rule.actions.some(({ does }) => does === "hide");
 }
 
 /** A reply that the same rule is still making. */

@@ -5,7 +5,8 @@ import { eachMember, findMember, listElements, readString } from "../message/mem
 import type { Message } from "../message/message.ts";
 import type { CompiledRule } from "../policy/rules/compiled-rule.ts";
 import { askRule } from "../policy/rules/compiled-rule.ts";
-import { beginLook, type RuleView } from "../policy/rules/view.ts";
+import { beginLook } from "../policy/rules/view.ts";
+import type { View } from "./view.ts";
 
 /** The member of a result that is a list, and what its elements are called by. */
 const LISTS: Readonly<Record<string, readonly string[]>> = {
@@ -22,7 +23,7 @@ const LISTS: Readonly<Record<string, readonly string[]>> = {
  * The edits that take those elements out of a list that a rule matches. For each of them the rule sees the element as the
  * result, and its name as the tool. What cannot be judged is hidden.
  */
-export function hideElements(message: Message, view: RuleView, compiled: CompiledRule): Edit[] {
+export function hideElements(message: Message, view: View, compiled: CompiledRule): Edit[] {
   const { bytes, envelope } = message;
   if (envelope.kind !== "result" || bytes[envelope.result.start] !== OPEN_OBJECT) return [];
   const edits: Edit[] = [];
@@ -35,14 +36,7 @@ export function hideElements(message: Message, view: RuleView, compiled: Compile
   return edits;
 }
 
-function matches(
-  bytes: Buffer,
-  element: Span,
-  names: readonly string[],
-  view: RuleView,
-  compiled: CompiledRule,
-): boolean {
+function matches(bytes: Buffer, element: Span, names: readonly string[], view: View, compiled: CompiledRule): boolean {
   const name = names.map((each) => readString(bytes, findMember(bytes, element, each))).find((text) => text !== null);
-  const seen: RuleView = { ...view, tool: name ?? null, result: { bytes, ...element } };
-  return askRule(compiled, beginLook(seen)) !== "no";
+  return askRule(compiled, beginLook(view.ofElement(name ?? null, { bytes, ...element }))) !== "no";
 }

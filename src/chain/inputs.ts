@@ -14,6 +14,7 @@ export interface OpenInput {
 
 /** The calls that wait to be taken up again. */
 export interface InputBook {
+  readonly size: number;
   remember(scope: string, state: string, input: OpenInput): void;
   find(scope: string, state: string): OpenInput | undefined;
   /** A call was taken up again: whoever does so once more is charged once more. */
@@ -27,6 +28,9 @@ const INPUT_TTL_MS = 3_600_000;
 export function createInputBook(now: () => number): InputBook {
   const inputs = new Map<string, { input: OpenInput; readonly until: number }>();
   return {
+    get size() {
+      return inputs.size;
+    },
     remember(scope, state, input) {
       const key = keyOf(scope, state);
       inputs.delete(key);

@@ -90,7 +90,7 @@ function keepForOthers({ caches }: CallMemo, message: Turn["message"], { answers
 /** The limits that a call was charged to before a server asked something, where this takes the same call up again. */
 export function findExempt({ message, session }: Turn, { inputs }: ChainState): readonly string[] {
   const { envelope, bytes } = message;
-  if (envelope.kind !== "request" || envelope.params === null || envelope.method.class !== "review") return NONE;
+  if (inputs.size === 0 || envelope.kind !== "request" || envelope.params === null) return NONE;
   const requestState = readString(bytes, findMember(bytes, envelope.params, "requestState"));
   const input = requestState === null ? undefined : inputs.find(session.scope, requestState);
   if (requestState === null || input === undefined || input.charged.length === 0) return NONE;

@@ -1,24 +1,24 @@
 import type { Span } from "../message/envelope.ts";
 import { findMember, readString } from "../message/members.ts";
-import type { Direction, Message } from "../message/message.ts";
+import type { Message } from "../message/message.ts";
 import type { Moment } from "../policy/rules/compiled-rule.ts";
 import type { Part } from "../policy/rules/fields.ts";
 import { type InnerMessage, innerOfParams, innerOfResult, type InnerMessages } from "../policy/rules/inner.ts";
 import type { Gist } from "../policy/rules/rule-index.ts";
-import type { RuleView, SessionFacts } from "../policy/rules/view.ts";
+import type { SessionFacts } from "../policy/rules/view.ts";
 import { type Call, MAX_SUBJECT_CHARACTERS } from "../session/calls.ts";
-import { readClientName } from "../session/owner.ts";
 import type { SessionView } from "../session/session.ts";
 import type { Turn } from "../session/turn.ts";
 import type { CallMemo } from "./memo.ts";
 import type { ChainState } from "./state.ts";
+import { View } from "./view.ts";
 
 /** Where the chain stops to judge: at a message, or at one that is inside of it. */
 export interface Stop {
   readonly moment: Moment;
   /** Its bytes. For one inside another, those of the other, with the places of its own. */
   readonly message: Message;
-  readonly view: RuleView;
+  readonly view: View;
   readonly isInner: boolean;
   /** Whether it brings a list, of which elements can be hidden. */
   readonly isList: boolean;
@@ -33,18 +33,20 @@ export function outerStop(turn: Turn, facts: SessionFacts): Stop {
     case "notification": {
       const { method, params } = envelope;
       const tool = method.name === "tools/call" ? toolOf(turn.opens?.subject ?? null) : null;
-      const view = createView("request", direction, session, facts, bytes, params);
-      const seen = { ...view, kind: envelope.kind, method: method.name, params: partOf(bytes, params), tool };
-      return { moment: "said", message, view: seen, isInner: false, isList: false };
+      const view = new View(envelope.kind, direction, session, facts);
+      view.method = method.name;
+      view.params = partOf(bytes, params);
+      view.tool = tool;
+      return { moment: "said", message, view, isInner: false, isList: false };
     }
     case "result":
     case "error": {
-      const result = envelope.kind === "result" ? partOf(bytes, envelope.result) : null;
-      const error = envelope.kind === "error" ? partOf(bytes, envelope.error) : null;
-      const view = createView(envelope.kind, direction, session, facts, bytes, null);
-      const asked = answers === undefined ? NOBODY : askedBy(answers);
-      const isList = envelope.kind === "result" && asked.method !== null && asked.method.endsWith("/list");
-      return { moment: "answered", message, view: { ...view, ...asked, result, error }, isInner: false, isList };
+      const view = new View(envelope.kind, direction, session, facts);
+      if (envelope.kind === "result") view.result = partOf(bytes, envelope.result);
+      else view.error = partOf(bytes, envelope.error);
+      if (answers !== undefined) askedBy(view, answers);
+      const isList = envelope.kind === "result" && view.method !== null && view.method.endsWith("/list");
+      return { moment: "answered", message, view, isInner: false, isList };
     }
     case "batch":
     case "opaque":
@@ -73,33 +75,31 @@ export function innerStops(turn: Turn, facts: SessionFacts, state: ChainState): 
 function innerStop(turn: Turn, inner: InnerMessage, facts: SessionFacts, state: ChainState): Stop {
   const { message, session } = turn;
   const { bytes, direction } = message;
-  const base = createView("request", direction, session, facts, bytes, null);
+  const view = new View(inner.kind === "response" ? "result" : inner.kind, direction, session, facts);
   switch (inner.kind) {
     case "request": {
-      const { method, params } = inner;
-      const envelope = { ...NO_REQUEST, params };
-      const view: RuleView = { ...base, method, params: partOf(bytes, params) };
+      view.method = inner.method;
+      view.params = partOf(bytes, inner.params);
+      const envelope = { ...NO_REQUEST, params: inner.params };
       return { moment: "said", message: { ...message, envelope }, view, isInner: true, isList: false };
     }
-    case "response": {
-      const { key, result } = inner;
-      const view: RuleView = { ...base, kind: "result", method: askedFor(turn, key, state), params: undefined };
-      return answered(message, { ...view, result: partOf(bytes, result) }, { kind: "result", id: NO_ID, result });
-    }
-    case "result": {
-      const asked = taskOrigin(session, inner.taskId, state);
-      const view: RuleView = { ...base, ...asked, kind: "result", result: partOf(bytes, inner.result) };
+    case "response":
+      view.method = askedFor(turn, inner.key, state);
+      view.params = undefined;
+      view.result = partOf(bytes, inner.result);
       return answered(message, view, { kind: "result", id: NO_ID, result: inner.result });
-    }
-    case "error": {
-      const asked = taskOrigin(session, inner.taskId, state);
-      const view: RuleView = { ...base, ...asked, kind: "error", error: partOf(bytes, inner.error) };
+    case "result":
+      beOfTask(view, session, inner.taskId, state);
+      view.result = partOf(bytes, inner.result);
+      return answered(message, view, { kind: "result", id: NO_ID, result: inner.result });
+    case "error":
+      beOfTask(view, session, inner.taskId, state);
+      view.error = partOf(bytes, inner.error);
       return answered(message, view, { kind: "error", id: NO_ID, error: inner.error });
-    }
   }
 }
 
-function answered(message: Message, view: RuleView, envelope: Message["envelope"]): Stop {
+function answered(message: Message, view: View, envelope: Message["envelope"]): Stop {
   return { moment: "answered", message: { ...message, envelope }, view, isInner: true, isList: false };
 }
 
@@ -111,12 +111,13 @@ function askedFor({ message, session }: Turn, key: string, { inputs }: ChainStat
   return requestState === null ? null : (inputs.find(session.scope, requestState)?.methods.get(key) ?? null);
 }
 
-/** What started a task. One that we have not seen can only have been a call of some tool. */
-function taskOrigin(session: SessionView, taskId: string, { tasks }: ChainState) {
+/** What a task brings is for the call that started it. One that we have not seen can only have been a call of some tool. */
+function beOfTask(view: View, session: SessionView, taskId: string, { tasks }: ChainState): void {
   const origin = tasks.find(session.scope, taskId);
-  if (origin === undefined) return { method: "tools/call", tool: undefined, params: undefined };
-  const { method, tool, params } = origin;
-  return { method, tool, params: params === null ? null : { bytes: params, start: 0, end: params.length } };
+  view.method = origin === undefined ? "tools/call" : origin.method;
+  view.tool = origin?.tool;
+  const params = origin?.params;
+  view.params = params === null || params === undefined ? params : { bytes: params, start: 0, end: params.length };
 }
 
 const NO_ID = { key: "", quoted: '""' };
@@ -127,49 +128,18 @@ const NO_REQUEST = {
   subject: null,
 } as const;
 
-/** What rules see of the request that an answer is for. */
-function askedBy({ method, subject, memo }: Call): Pick<RuleView, "method" | "tool" | "params"> {
-  const tool = method.name === "tools/call" ? toolOf(subject) : null;
+/** Shows rules the request that an answer is for. */
+function askedBy(view: View, { method, subject, memo }: Call): void {
+  view.method = method.name;
+  view.tool = method.name === "tools/call" ? toolOf(subject) : null;
   // Not kept: no rule that is asked for this answer looks into them, unless the policy changed meanwhile.
-  return { method: method.name, tool, params: memo === null ? undefined : (memo as CallMemo).params };
+  view.params = memo === null ? undefined : (memo as CallMemo).params;
 }
 
 /** Of a name that is too long to be kept whole nobody can tell which one it is. */
 function toolOf(subject: string | null): string | null | undefined {
   return subject !== null && subject.length >= MAX_SUBJECT_CHARACTERS ? undefined : subject;
 }
-
-const NOBODY = { method: null, tool: null, params: null } as const;
-
-function createView(
-  kind: RuleView["kind"],
-  direction: Direction,
-  session: SessionView,
-  facts: SessionFacts,
-  bytes: Buffer,
-  params: Span | null,
-): RuleView {
-  return {
-    kind,
-    direction,
-    method: null,
-    params: null,
-    result: null,
-    error: null,
-    tool: null,
-    client: session.client() ?? readClaimedClient(bytes, params),
-    identity: session.identity,
-    session: facts,
-  };
-}
-
-/** Since 2026-07-28 a client says in each request who it is. */
-function readClaimedClient(bytes: Buffer, params: Span | null): string | null {
-  const meta = params === null ? null : findMember(bytes, params, "_meta");
-  return meta === null ? null : readClientName(bytes, findMember(bytes, meta, CLIENT_KEY));
-}
-
-const CLIENT_KEY = "io.modelcontextprotocol/clientInfo";
 
 function partOf(bytes: Buffer, span: Span | null): Part | null {
   return span === null ? null : { bytes, start: span.start, end: span.end };

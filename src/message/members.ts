@@ -75,16 +75,23 @@ export function endOfValue(bytes: Buffer, at: number): number {
   }
   let depth = 0;
   for (;;) {
-    const byte = bytes[at];
-    if (byte === QUOTE) {
-      at = afterString(bytes, at);
-      continue;
+    let turn = TURNS[bytes[at]];
+    while (turn === 0) turn = TURNS[bytes[++at]];
+    if (turn === STRING) at = afterString(bytes, at);
+    else {
+      at++;
+      depth += turn;
+      if (depth === 0) return at;
     }
-    at++;
-    if (byte === OPEN_OBJECT || byte === OPEN_ARRAY) depth++;
-    else if ((byte === CLOSE_OBJECT || byte === CLOSE_ARRAY) && --depth === 0) return at;
   }
 }
+
+/** What a byte outside of strings does to the depth: most do nothing. */
+const TURNS = new Int8Array(256);
+const STRING = 2;
+TURNS[OPEN_OBJECT] = TURNS[OPEN_ARRAY] = 1;
+TURNS[CLOSE_OBJECT] = TURNS[CLOSE_ARRAY] = -1;
+TURNS[QUOTE] = STRING;
 
 /** Behind the string that begins here. */
 export function afterString(bytes: Buffer, at: number): number {

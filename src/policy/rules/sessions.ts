@@ -52,31 +52,43 @@ export const OTHERS = "(others)";
 /** Makes a book in memory. Where it is full, the session that was used least lately goes first. */
 export function createSessionBook(options: SessionBookOptions): SessionBook {
   const { maxSessions, ttlMs, now } = options;
-  const sessions = new Map<string, { readonly record: SessionRecord; usedAt: number }>(); // the one used last is last
+  const sessions = new Map<string, { readonly id: string; readonly record: SessionRecord; usedAt: number }>(); // the one used last is last
 
-  function sweep(): void {
+  let last: { readonly id: string; readonly record: SessionRecord; usedAt: number } | null = null;
+
+  function sweep(at: number): void {
     for (const [id, { usedAt }] of sessions) {
-      if (usedAt + ttlMs > now() && sessions.size <= maxSessions) return;
+      if (usedAt + ttlMs > at && sessions.size <= maxSessions) return;
       sessions.delete(id);
     }
   }
 
   return {
     get size() {
-      sweep();
+      sweep(now());
       return sessions.size;
     },
     of(id) {
+      const at = now();
+      // Mostly the one that was used last: it is where it belongs.
+      if (last !== null && last.id === id && last.usedAt + ttlMs > at) {
+        last.usedAt = at;
+        return last.record;
+      }
       const known = sessions.get(id);
-      const isFresh = known !== undefined && known.usedAt + ttlMs > now();
-      const entry = isFresh ? known : { record: createRecord(id, options), usedAt: now() };
-      entry.usedAt = now();
+      const isFresh = known !== undefined && known.usedAt + ttlMs > at;
+      const entry = isFresh ? known : { id, record: createRecord(id, options), usedAt: at };
+      entry.usedAt = at;
       sessions.delete(id);
       sessions.set(id, entry);
-      sweep();
+      last = entry;
+      sweep(at);
       return entry.record;
     },
-    forget: (id) => void sessions.delete(id),
+    forget(id) {
+      sessions.delete(id);
+      if (last?.id === id) last = null;
+    },
   };
 }
 

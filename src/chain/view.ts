@@ -1,0 +1,54 @@
+import type { Direction } from "../message/message.ts";
+import { findMember } from "../message/members.ts";
+import type { Part } from "../policy/rules/fields.ts";
+import type { RuleView, SessionFacts } from "../policy/rules/view.ts";
+import { readClientName } from "../session/owner.ts";
+import type { SessionView } from "../session/session.ts";
+
+/**
+ * What rules see of one message. A class, because one is made for every message: what few rules ask for is found out when
+ * they do, without a function of its own for each.
+ */
+export class View implements RuleView {
+  readonly kind: RuleView["kind"];
+  readonly direction: Direction;
+  readonly session: SessionFacts;
+  method: string | null = null;
+  params: Part | null | undefined = null;
+  result: Part | null = null;
+  error: Part | null = null;
+  tool: string | null | undefined = null;
+  readonly #owner: SessionView;
+
+  constructor(kind: RuleView["kind"], direction: Direction, owner: SessionView, session: SessionFacts) {
+    this.kind = kind;
+    this.direction = direction;
+    this.#owner = owner;
+    this.session = session;
+  }
+
+  /** By the handshake; since 2026-07-28 a client says in each request who it is. */
+  get client(): string | null {
+    const { params } = this;
+    const known = this.#owner.client();
+    if (known !== null || params === null || params === undefined) return known;
+    const meta = findMember(params.bytes, params, "_meta");
+    return meta === null ? null : readClientName(params.bytes, findMember(params.bytes, meta, CLIENT_KEY));
+  }
+
+  get identity(): string | null {
+    return this.#owner.identity;
+  }
+
+  /** The same, as the rules of a list see one of its elements. */
+  ofElement(tool: string | null, element: Part): View {
+    const view = new View(this.kind, this.direction, this.#owner, this.session);
+    view.method = this.method;
+    view.params = this.params;
+    view.result = element;
+    view.tool = tool;
+    return view;
+  }
+}
+
+const CLIENT_KEY = "io.modelcontextprotocol/clientInfo";
