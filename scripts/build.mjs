@@ -26,7 +26,7 @@ async function buildCommand() {
     setup(builder) {
       builder.onResolve({ filter: /^\./ }, ({ kind, path, resolveDir }) => {
         const file = resolve(resolveDir, path);
-        if (kind !== "dynamic-import" && file !== importer) return undefined;
+        if (kind !== "dynamic-import") return undefined;
         const name = `${relative(join(root, "src"), file).replaceAll(/[\\/]/g, "-").replace(/\.ts$/, "")}.cjs`;
         late.set(file, name);
         return { path: `./${name}`, external: true };

@@ -1,6 +1,7 @@
 import { createRequire } from "node:module";
 import { isAbsolute, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
+import { reasonOf } from "./reason.ts";
 
 /** Loads a module that somebody else wrote: by its path, from a folder, or by the name of its package. Rejects with a sentence for people. */
 export async function importModule(module: string, folder: string): Promise<Record<string, unknown>> {
@@ -17,14 +18,3 @@ function locate(module: string, folder: string): string {
   // The package is one of the policy's own folder, not of ours.
   return pathToFileURL(createRequire(resolve(folder, "policy.js")).resolve(module)).href;
 }
-
-/** Why something failed, in few words. */
-export function reasonOf(error: unknown): string {
-  try {
-    return (error instanceof Error ? error.message : String(error)).slice(0, MAX_REASON_CHARACTERS);
-  } catch {
-    return "without a reason"; // what was thrown throws when it is looked at
-  }
-}
-
-const MAX_REASON_CHARACTERS = 500;

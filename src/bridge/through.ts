@@ -70,7 +70,9 @@ export function createThrough(options: ThroughOptions): Through {
     const { onward, back, turns = [] } = outcome;
     if (onward === "nothing") return answerHere(visit, outcome);
     const calls = turns.flatMap((turn) => turn.opens ?? []);
-    if (onward === "untouched") return send(visit, guest, body, calls, BODIES, back, visit.head.onward);
+    // What only had to wait is what it was.
+    if (onward === "untouched" || onward.equals(body))
+      return send(visit, guest, body, calls, BODIES, back, visit.head.onward);
     const lines = turns.length === 1 ? mirrorAnew(visit.head.onward, guest, turns[0].message) : visit.head.onward;
     send(visit, guest, onward, calls, BODIES, back, lines);
   }

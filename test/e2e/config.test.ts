@@ -189,6 +189,9 @@ Nothing was started: without a valid policy nothing is let through
 `);
 });
 
+/** What a policy file takes. */
+const ENGINE = ["cli-config.cjs", "cli-reload.cjs", "fairlead.cjs", "proxy-engine.cjs"];
+
 describe.concurrent("what is not used is not loaded", () => {
   const spy = join(folder, "spy.cjs");
   writeFileSync(
@@ -200,17 +203,13 @@ describe.concurrent("what is not used is not loaded", () => {
   );
   test.for([
     ["no policy file", null, ["fairlead.cjs"]],
-    ["no rules", "tools: { deny: [a] }\n", ["cli-config.cjs", "fairlead.cjs"]],
-    ["no patterns", rule("{ method_equals: tools/call }"), ["cli-config.cjs", "fairlead.cjs"]],
-    [
-      "no expressions",
-      rule('{ tool_matches: "a{2}" }'),
-      ["cli-config.cjs", "fairlead.cjs", "policy-rules-patterns.cjs", "re2js.cjs"],
-    ],
+    ["no rules", "tools: { deny: [a] }\n", [...ENGINE]],
+    ["no patterns", rule("{ method_equals: tools/call }"), [...ENGINE]],
+    ["no expressions", rule('{ tool_matches: "a{2}" }'), [...ENGINE, "policy-rules-patterns.cjs", "re2js.cjs"]],
     [
       "an expression without patterns",
       rule('{ cel: "params.n > 1" }'),
-      ["cli-config.cjs", "fairlead.cjs", "marcbachmann-cel-js.cjs", "policy-rules-cel.cjs"],
+      [...ENGINE, "marcbachmann-cel-js.cjs", "policy-rules-cel.cjs"],
     ],
   ] as const)("with %s", async ([name, text, expected], { startProgram }) => {
     const loaded = join(folder, `loaded-${name.replaceAll(" ", "-")}`);
@@ -221,7 +220,9 @@ describe.concurrent("what is not used is not loaded", () => {
     });
     program.stdin.end();
     await program.end();
-    expect(JSON.parse(readFileSync(loaded, "utf8"))).toEqual(expected);
+    expect(JSON.parse(readFileSync(loaded, "utf8"))).toEqual(
+      [...expected].sort((one, other) => (one < other ? -1 : 1)),
+    );
   });
 });
 

@@ -22,6 +22,7 @@ const environment = {
   HOME: home,
   XDG_STATE_HOME: "",
   TOKEN: "a token",
+  APPROVAL_SECRET: "a secret",
 };
 
 function shim(name: string, script: string): void {
@@ -99,7 +100,8 @@ describe("programs on the pages run", () => {
 
 describe("policies on the pages have no mistakes", () => {
   for (const { page, line, name, text } of policies) {
-    if (name === "mistakes.yaml") continue;
+    // Parts of a rule are read by themselves, in test/docs.test.ts.
+    if (name === "mistakes.yaml" || text.startsWith("- ")) continue;
     test(`${page}:${line}`, () => {
       const file = join(home, `${page.replaceAll(/\W/g, "-")}-${line}.yaml`);
       writeFileSync(file, text);

@@ -3,7 +3,7 @@ import type { Json } from "../../policy/rules/rule.ts";
 import { type Change, NO_CHANGE, problem } from "../change.ts";
 import { encodeJson } from "../encode.ts";
 import { follow } from "../follow.ts";
-import { importModule, reasonOf } from "../import-module.ts";
+import { reasonOf } from "../reason.ts";
 
 /**
  * A transform that somebody else wrote. It gets a copy of the value and returns another one, or undefined where nothing
@@ -38,6 +38,7 @@ export async function loadTransform(
   folder: string,
   timeoutMs: number,
 ): Promise<ModuleTransform> {
+  const { importModule } = await import("../import-module.ts");
   const loaded = await importModule(setting.module, folder);
   const transform = Object.hasOwn(loaded, setting.export) ? loaded[setting.export] : undefined;
   if (typeof transform !== "function") throw new Error(`${setting.module} exports no function ${setting.export}`);

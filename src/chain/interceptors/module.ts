@@ -1,7 +1,6 @@
 import { type Change, problem } from "../../action/change.ts";
 import { encodeJson } from "../../action/encode.ts";
 import { follow } from "../../action/follow.ts";
-import { importModule } from "../../action/import-module.ts";
 import type { Edit } from "../../message/edit.ts";
 import { showText } from "../../message/text.ts";
 import type { Part } from "../../policy/rules/fields.ts";
@@ -64,6 +63,7 @@ function createMethodStep(name: string, method: string, interceptor: MethodInter
 }
 
 async function make(where: ModuleOptions, folder: string, ...hooks: string[]): Promise<unknown> {
+  const { importModule } = await import("../../action/import-module.ts");
   const loaded = await importModule(where.module, folder);
   const found = Object.hasOwn(loaded, where.export) ? loaded[where.export] : undefined;
   if (typeof found === "function") {

@@ -33,9 +33,10 @@ export function readPlace(text: string): readonly Reading[] | null {
   const readings: Reading[] = [];
   for (const decoded of decodings(path, isUri)) {
     if (decoded === null || HAZARDS.test(decoded)) return null;
-    // Who cuts a link into segments first decodes them afterwards.
+    // Who cuts a link into segments first decodes them afterwards; dots that are escapes are dots even before (WHATWG URL).
     const isCoded = isUri && decoded === path && path.includes("%");
-    for (const { way, text: spelled } of SIMPLE.test(decoded) ? plainly(decoded) : spellings(decoded)) {
+    const dotted = isCoded ? decoded.replace(/%2e/gi, ".") : decoded;
+    for (const { way, text: spelled } of SIMPLE.test(dotted) ? plainly(dotted) : spellings(dotted)) {
       const reading = resolve(origin, spelled, way, isUri);
       if (reading === null) return null;
       readings.push(isCoded ? { ...reading, segments: reading.segments.map(decodeSegment) } : reading);

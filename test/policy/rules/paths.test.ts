@@ -182,6 +182,12 @@ test("a link is never below a root where the path that a URL parser reads in it 
   );
 });
 
+test("a dot that is an escape is a dot to a URL parser, also where an escaped backslash stays one", () => {
+  const uri = String.raw`file:///data/%2e%2e\%5cdata`;
+  expect(new URL(uri).pathname).toBe("/%5cdata");
+  expect(within(["/data"])(uri)).toBe(false);
+});
+
 test("a link that Node writes for a file is below the folder of the file", () => {
   fc.assert(
     fc.property(fc.array(fc.stringMatching(/^[a-z %#?é&+-]*[a-z]$/), { minLength: 1, maxLength: 4 }), (names) => {
