@@ -22,6 +22,8 @@ const PATIENT = [
   "peers-modern",
   "peers-servers",
   "peers-spelling",
+  "reload",
+  "rules",
 ].map((name) => `test/e2e/${name}.test.ts`);
 
 const SLOW = { testTimeout: 60_000, hookTimeout: 60_000 };

@@ -4,6 +4,7 @@ import { json } from "node:stream/consumers";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, describe, expect } from "vitest";
 import { COMMAND, fixture, type Program, test } from "../support/processes.ts";
 
@@ -55,7 +56,7 @@ describe.concurrent("a policy file is all that is needed", () => {
     );
     const program = run(startProgram, "--config", file);
     await program.complains("listening");
-    const url = doorIn("door");
+    const url = await doorIn("door");
     expect((await post(url, LIST)).status).toBe(401);
     const known = { Authorization: `Bearer ${token}` };
     expect((await post(url, HELLO, known)).status).toBe(200);
@@ -92,7 +93,7 @@ tools: { deny: [^delete_] }\nlog: { file: door-2 }\n`;
     expect((await ask(start(policy(text)), LIST)).stdout).toContain(expected);
     const door = start(policy(`${text}listen: 0\n`));
     await door.complains("listening");
-    const url = doorIn("door-2");
+    const url = await doorIn("door-2");
     await post(url, HELLO);
     expect(await (await post(url, LIST)).text()).toContain(expected);
     server.close();
@@ -230,9 +231,13 @@ function rule(condition: string): string {
   return `interceptor: { rules: [{ id: r, conditions: [${condition}], actions: [{ block: no }] }] }\n`;
 }
 
-/** Where a Fairlead listens, by its log. */
-function doorIn(log: string): string {
-  return /listening url="(.*)"/.exec(readFileSync(join(folder, log), "utf8"))?.[1] ?? "";
+/** Where a Fairlead listens, by its log. It says so on stderr first. */
+async function doorIn(log: string): Promise<string> {
+  for (;;) {
+    const url = /listening url="(.*)"/.exec(readFileSync(join(folder, log), "utf8"))?.[1];
+    if (url !== undefined) return url;
+    await delay(10);
+  }
 }
 
 const HELLO =
