@@ -1,6 +1,5 @@
 import type { WireError } from "../message/compose.ts";
 import type { CompiledRule, Moment } from "../policy/rules/compiled-rule.ts";
-import type { Answer } from "../policy/rules/conditions.ts";
 import { type Candidate, askCandidate, type RuleIndex } from "../policy/rules/rule-index.ts";
 import type { SessionRecord } from "../policy/rules/sessions.ts";
 import { beginLook } from "../policy/rules/view.ts";
@@ -50,8 +49,8 @@ export function createChain(options: ChainOptions): Chain {
   const { settings, index, transforms, methodSteps, steps, state, services } = options;
   const allSteps = [...methodSteps, ...steps];
   const looksInside = createInsight(index, allSteps, settings.defaultAction === "block");
-  const wantsParams: WantsParams = (answer) =>
-    index.keepsParams(answer) || allSteps.some((step) => step.concerns("answered", answer.method));
+  const wantsParams: WantsParams = (direction, method) =>
+    index.keepsParams(direction, method) || allSteps.some((step) => step.concerns("answered", method));
 
   function begin(turn: Turn, session: SessionRecord): Walk {
     const stop = outerStop(turn, session);
@@ -112,15 +111,19 @@ export function createChain(options: ChainOptions): Chain {
 
   /** Most rules do not match: those are passed over without a closure for each. */
   function runFrom(walk: Walk, candidates: readonly Candidate[], from: number): void | Promise<void> {
+    if (isOver(walk)) return;
+    let { look, stop } = walk;
     for (let nth = from; nth < candidates.length; nth++) {
-      if (isOver(walk)) return;
       const candidate = candidates[nth];
-      const answer = ask(walk, candidate);
+      // Which elements of a list are hidden is found out when they are.
+      const answer = stop.isList && isHiding(candidate.compiled) ? "yes" : askCandidate(candidate, look);
       if (answer === "no") continue;
-      const { tool } = walk.stop.view;
+      const { tool } = stop.view;
       const wait = runRule(walk, candidate, answer);
       if (wait !== undefined) return wait.then(() => goOn(walk, candidates, nth, tool));
       if (walk.stop.view.tool !== tool) return goOn(walk, candidates, nth, tool);
+      if (isOver(walk)) return;
+      ({ look, stop } = walk);
     }
   }
 
@@ -220,7 +223,7 @@ export function createChain(options: ChainOptions): Chain {
     if (isSaid && settings.defaultAction === "block") return null;
     if (index.find({ moment, direction, method, tool: isList ? undefined : tool }).length > 0) return null;
     if (allSteps.some((step) => step.concerns(moment, method)) || looksInside(turn)) return null;
-    if (isSaid) keepMemo({ turn, call: turn.opens, caches: [], charged: [], forks: [], session }, wantsParams);
+    if (isSaid) keepMemo({ turn, call: turn.opens, caches: NONE, charged: NONE, forks: NONE, session }, wantsParams);
     return PASS;
   }
 
@@ -239,6 +242,8 @@ export function createChain(options: ChainOptions): Chain {
   };
 }
 
+const NONE: never[] = [];
+
 type Kind = "request" | "notification" | "result" | "error";
 
 const BY_DEFAULT: WireError = {
@@ -255,11 +260,6 @@ function then(wait: void | Promise<void>, next: () => void | Promise<void>): voi
 async function afterwards(wait: Promise<void>, next: () => void | Promise<void>): Promise<void> {
   await wait;
   await next();
-}
-
-function ask({ stop, look }: Walk, candidate: Candidate): Answer {
-  // Which elements of a list are hidden is found out when they are.
-  return stop.isList && isHiding(candidate.compiled) ? "yes" : askCandidate(candidate, look);
 }
 
 function isHiding({ rule }: CompiledRule): boolean {

@@ -23,8 +23,8 @@ export function keepMemo({ turn, call, caches, charged, forks, session }: Kept, 
   if (opens === undefined || call === undefined || envelope.kind !== "request") return;
   const method = envelope.method.name;
   if (method === "tools/call" && opens.subject !== null) session.countCall(opens.subject);
-  const tool = method === "tools/call" ? opens.subject : null;
-  const isKept = wantsParams({ direction: opposite(direction), method, tool: tool ?? undefined });
+  const isKept = wantsParams(opposite(direction), method);
+  if (!isKept && caches.length === 0 && charged.length === 0 && forks.length === 0) return;
   const { params } = envelope;
   const size = params === null ? 0 : params.end - params.start;
   const room = (turn.session as Session).calls[direction].keptBytes();
@@ -43,7 +43,7 @@ export function keepMemo({ turn, call, caches, charged, forks, session }: Kept, 
     forks,
     hash: charged.length === 0 || params === null ? null : hashCall(bytes, params),
   };
-  if (isKept || caches.length > 0 || charged.length > 0 || forks.length > 0) call.memo = memo;
+  call.memo = memo;
 }
 
 /** Keeps of an answer what others may ask for, and what it says about what is to come. */

@@ -30,7 +30,7 @@ export interface RuleIndex {
   /** The rules that may match, those with the highest priority first, then in the order of the file. */
   find(gist: Gist): readonly Candidate[];
   /** Whether some rule will look into the params of a request once its answer comes this way. */
-  keepsParams(answer: Omit<Gist, "moment">): boolean;
+  keepsParams(direction: Direction, method: string): boolean;
 }
 
 /** So many methods, and names of tools, have their rules remembered. For others they are picked anew. */
@@ -45,10 +45,12 @@ export function createRuleIndex(rules: readonly CompiledRule[]): RuleIndex {
     .filter(({ rule }) => rule.mode !== "off")
     .sort((one, other) => other.rule.priority - one.rule.priority || one.order - other.order);
   const shelves = { said: { up: shelf(), down: shelf() }, answered: { up: shelf(), down: shelf() } };
+  const kept = { up: new Map<string, boolean>(), down: new Map<string, boolean>() };
   let remembered = 0;
 
   function shelfOf({ moment, direction, method }: Gist): Shelf {
-    const methods = shelves[moment][direction];
+    const side = moment === "said" ? shelves.said : shelves.answered;
+    const methods = direction === "up" ? side.up : side.down;
     const known = methods.get(method);
     if (known !== undefined) return known;
     const anyTool: Gist = { moment, direction, method, tool: undefined };
@@ -75,7 +77,15 @@ export function createRuleIndex(rules: readonly CompiledRule[]): RuleIndex {
 
   return {
     find,
-    keepsParams: (answer) => find({ ...answer, moment: "answered" }).some(({ compiled }) => compiled.looksIntoParams),
+    keepsParams(direction, method) {
+      // By its method only: a look into a map for every request is all that this may cost.
+      const known = kept[direction].get(method);
+      if (known !== undefined) return known;
+      const rulesFor = shelfOf({ moment: "answered", direction, method, tool: undefined }).rules;
+      const isKept = rulesFor.some(({ compiled }) => compiled.looksIntoParams);
+      if (kept[direction].size < MAX_REMEMBERED) kept[direction].set(method, isKept);
+      return isKept;
+    },
   };
 }
 

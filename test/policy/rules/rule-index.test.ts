@@ -153,8 +153,8 @@ test("params are kept until the answer only where a rule will look into them", (
       null,
     ),
   );
-  expect(index.keepsParams({ direction: "down", method: "tools/call", tool: "x" })).toBe(true);
-  expect(index.keepsParams({ direction: "down", method: "tools/list", tool: null })).toBe(false);
+  expect(index.keepsParams("down", "tools/call")).toBe(true);
+  expect(index.keepsParams("down", "tools/list")).toBe(false);
 });
 
 /** Nanoseconds for one judgement: the best of several rounds, because others use the machine too. */
