@@ -11,7 +11,7 @@ import type { ChainServices } from "./services.ts";
 import type { ChainState } from "./state.ts";
 import { runSteps } from "./run-steps.ts";
 import type { Step } from "./step.ts";
-import { gistOf, innerStops, outerStop } from "./stop.ts";
+import { gistOf, outerStop } from "./stop.ts";
 import {
   BLOCKED,
   type ChainSettings,
@@ -22,6 +22,7 @@ import {
   isRefused,
   note,
   refuse,
+  stopsInside,
   type Walk,
 } from "./walk.ts";
 
@@ -64,6 +65,8 @@ export function createChain(options: ChainOptions): Chain {
       stop,
       look: beginLook(stop.view),
       inner: -1,
+      inside: null,
+      rewritten: 0,
       ruling: null,
       isAllowed: false,
       hasMatched: false,
@@ -174,14 +177,14 @@ export function createChain(options: ChainOptions): Chain {
   /** Goes to the messages inside, where anybody is interested. */
   function goInside(walk: Walk): void | Promise<void> {
     if (isRefused(walk) || !looksInside(walk.turn)) return;
-    const stops = innerStops(walk.turn, walk.session, state);
+    const stops = stopsInside(walk);
     if (stops === "unclear") return fail(walk, "chain:unclear", "peers could see different messages inside it");
     return inOrder(
       () => (isRefused(walk) ? 0 : stops.length),
       (nth) => {
         walk.inner = nth;
         // An earlier one may have been changed: then this one is not where it was.
-        const now = walk.changedBy === null && !walk.isDetached ? stops : innerStops(walk.turn, walk.session, state);
+        const now = stopsInside(walk);
         if (now === "unclear") return fail(walk, "chain:unclear", "peers could see different messages inside it");
         walk.stop = now[nth];
         walk.look = beginLook(walk.stop.view);

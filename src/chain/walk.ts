@@ -41,6 +41,10 @@ export interface Walk {
   look: Look;
   /** Its number among the stops inside; -1 for the message itself. */
   inner: number;
+  /** The stops inside, as they were last found, and in which message that was. */
+  inside: { readonly message: Message; readonly stops: ReturnType<typeof innerStops> } | null;
+  /** How many bytes were written anew for its changes. */
+  rewritten: number;
   /** What was decided, unless it goes on. */
   ruling: Ruling | null;
   /** Whether a rule has said that enough was judged, here. */
@@ -134,12 +138,17 @@ export function apply(walk: Walk, rule: string, change: Change): void {
   if ("problem" in change) return fail(walk, rule, change.problem);
   if (change.edits.length === 0) return;
   const { message } = walk.turn;
+  walk.rewritten += message.end - message.start;
+  if (walk.rewritten > MAX_REWRITTEN_BYTES) return fail(walk, rule, "it is too large to be changed so often");
   const changed = openMessage(whole(splice(message, change.edits)), message.direction, "allow");
   if (changed.envelope.kind !== message.envelope.kind) return fail(walk, rule, "what came of it is no such message");
   replace(walk, changed);
   walk.isDetached = true;
   walk.changedBy = rule;
 }
+
+/** Every change is a new message, all of it: so much is written for one, however many there are inside. */
+const MAX_REWRITTEN_BYTES = 64 * 1024 * 1024;
 
 /** Copies the message, so that what it waits with is no more than itself. */
 export function detach(walk: Walk): void {
@@ -153,13 +162,22 @@ function replace(walk: Walk, message: Message): void {
   walk.turn = withMessage(walk.turn, message);
   walk.stop = outerStop(walk.turn, walk.session);
   if (walk.inner >= 0) {
-    const stops = innerStops(walk.turn, walk.session, walk.state);
+    const stops = stopsInside(walk);
     if (stops === "unclear" || walk.inner >= stops.length) throw new Error("what was inside is there no more");
     walk.stop = stops[walk.inner];
   }
   const { work } = walk.look;
   walk.look = beginLook(walk.stop.view);
   walk.look.work = work;
+}
+
+/** The stops inside the message as it is by now. They are looked for again only where it is another one. */
+export function stopsInside(walk: Walk): ReturnType<typeof innerStops> {
+  const { turn, session, state, inside } = walk;
+  if (inside !== null && inside.message === turn.message) return inside.stops;
+  const stops = innerStops(turn, session, state);
+  walk.inside = { message: turn.message, stops };
+  return stops;
 }
 
 function withMessage(turn: Turn, message: Message): Turn {

@@ -1,0 +1,21 @@
+import { describe, expect, test } from "vitest";
+import { call, result, rules, stageRules } from "../support/rules.ts";
+
+describe("a server that wants to keep us busy", () => {
+  test("has no thousand questions changed one by one in a large message", async () => {
+    const { client, server, heard, effects } = await stageRules(
+      rules(`- id: cap
+  conditions: [{ method_equals: sampling/createMessage }]
+  actions: [{ set_param: { field: maxTokens, value: 100 } }]`),
+    );
+    await client(call(1, "a"));
+    const asked = Array.from({ length: 30 }, (_, nth) => [`k${nth}`, { method: "sampling/createMessage", params: {} }]);
+    const inputRequests = Object.fromEntries(asked) as object;
+    await server(result(1, { resultType: "input_required", inputRequests, padding: "a".repeat(4_000_000) }));
+    expect(heard("client")).toContain('"data":{"rule":"cap","action":"block"}');
+    expect(effects.said.join()).toContain("too large to be changed so often");
+    await client(call(2, "a"));
+    await server(result(2, { resultType: "input_required", inputRequests }));
+    expect(heard("client").match(/"maxTokens":100/g)).toHaveLength(30);
+  });
+});
