@@ -79,10 +79,7 @@ export function perform(
     case "run_script":
       return ask(walk, rule, action);
     case "fork":
-      if (stop.message.envelope.kind === "request" && !stop.isInner) {
-        const watch = services.fork(action, rule, walk.turn, walk.turn.message);
-        if (watch !== null) walk.forks.push(watch);
-      }
+      if (stop.message.envelope.kind === "request" && !stop.isInner) walk.forks.push({ action, rule });
       return;
     case "cache":
       return cache(walk, rule, action);

@@ -7,7 +7,7 @@ import type { Turn } from "../session/turn.ts";
 import { foresee, isDeciding, isWatching, nameOf, perform, type Transforms } from "./actions.ts";
 import { createInsight } from "./insight.ts";
 import { findExempt, keepMemo, learnFromAnswer, type WantsParams } from "./keep.ts";
-import type { ChainServices } from "./services.ts";
+import type { ChainServices, ForkWatch } from "./services.ts";
 import type { ChainState } from "./state.ts";
 import { runSteps } from "./run-steps.ts";
 import type { Step } from "./step.ts";
@@ -193,11 +193,27 @@ export function createChain(options: ChainOptions): Chain {
     );
   }
 
+  /** Sends the copies, now that it is certain what goes on: those after the rule that wants them may have refused or changed it. */
+  function sendCopies({ forks, turn }: Walk): ForkWatch[] {
+    return forks.flatMap(({ action, rule }) => {
+      try {
+        return services.fork(action, rule, turn, turn.message) ?? [];
+      } catch (error) {
+        services.report(
+          "warn",
+          nameOf(rule),
+          `no copy was sent: ${error instanceof Error ? error.message : String(error)}`,
+        );
+        return [];
+      }
+    });
+  }
+
   function conclude(walk: Walk): Decision {
     const { ruling, changedBy, notes, turn } = walk;
     const note = notes.length === 0 ? {} : { note: notes.join(" ") };
     if (ruling !== null) return { ...ruling, ...note };
-    if ("method" in turn.message.envelope) keepMemo(walk, wantsParams);
+    if ("method" in turn.message.envelope) keepMemo({ ...walk, forks: sendCopies(walk) }, wantsParams);
     if (changedBy === null) return notes.length === 0 ? PASS : { ...PASS, ...note };
     return { verdict: { do: "change", message: turn.message }, rule: changedBy, ...note };
   }

@@ -11,7 +11,7 @@ import type { ChainState } from "./state.ts";
 import type { Walk } from "./walk.ts";
 
 /** What is known of a request that goes on. */
-type Kept = Pick<Walk, "turn" | "call" | "caches" | "charged" | "forks" | "session">;
+type Kept = Pick<Walk, "turn" | "call" | "caches" | "charged" | "session"> & Pick<CallMemo, "forks">;
 
 /** Whether somebody will look into the params of a request when its answer comes this way. */
 export type WantsParams = RuleIndex["keepsParams"];

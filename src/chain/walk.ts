@@ -5,12 +5,13 @@ import { type Message, openMessage, whole } from "../message/message.ts";
 import { readText } from "../message/text.ts";
 import type { Verdict } from "../policy/verdict.ts";
 import { beginLook, type Look } from "../policy/rules/view.ts";
+import type { Rule } from "../policy/rules/rule.ts";
 import type { SessionRecord } from "../policy/rules/sessions.ts";
 import type { Call } from "../session/calls.ts";
 import type { Turn } from "../session/turn.ts";
 import type { Taken } from "../policy/rules/windows.ts";
 import type { CacheNote } from "./memo.ts";
-import type { ChainServices, ForkWatch } from "./services.ts";
+import type { ActionOf, ChainServices } from "./services.ts";
 import type { ChainState } from "./state.ts";
 import { innerStops, outerStop, type Stop } from "./stop.ts";
 
@@ -56,7 +57,8 @@ export interface Walk {
   readonly notes: string[];
   readonly caches: CacheNote[];
   readonly charged: string[];
-  readonly forks: ForkWatch[];
+  /** The copies that are sent where the message itself goes on. */
+  readonly forks: { readonly action: ActionOf<"fork">; readonly rule: Rule }[];
   /** The limits it was charged to before, and is not again. */
   readonly exempt: readonly string[];
   isDetached: boolean;

@@ -1,6 +1,31 @@
 import { describe, expect, test } from "vitest";
 import { call, result, rules, stageRules } from "../support/rules.ts";
 
+describe("copies", () => {
+  const COPY = `- id: copy
+  priority: 100
+  conditions: [{ method_equals: tools/call }]
+  actions: [{ fork: { copies: 1 } }]
+- id: no-deletes
+  conditions: [{ tool_matches: delete }]
+  actions: [{ block: "no" }]
+- id: no-token
+  conditions: [{ param_exists: arguments.token }]
+  actions: [{ remove_param: arguments.token }]`;
+
+  test("of what a later rule refuses are not sent", async () => {
+    const { client, effects } = await stageRules(rules(COPY));
+    await client(call(1, "delete_all"));
+    expect(effects.forked).toEqual([]);
+  });
+
+  test("are of the message that goes on", async () => {
+    const { client, effects } = await stageRules(rules(COPY));
+    await client(call(1, "read", { token: "abc" }));
+    expect(effects.forked).toEqual([`copy ${call(1, "read").trimEnd()}`]);
+  });
+});
+
 describe("a server that wants to keep us busy", () => {
   test("has no thousand questions changed one by one in a large message", async () => {
     const { client, server, heard, effects } = await stageRules(
