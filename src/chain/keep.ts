@@ -3,6 +3,7 @@ import { findMember, readString } from "../message/members.ts";
 import { opposite } from "../message/message.ts";
 import { innerOfResult, startedTask } from "../policy/rules/inner.ts";
 import type { RuleIndex } from "../policy/rules/rule-index.ts";
+import { taskScope } from "../policy/rules/tasks.ts";
 import type { Session } from "../session/session.ts";
 import type { Turn } from "../session/turn.ts";
 import { hashCall } from "./inputs.ts";
@@ -65,7 +66,9 @@ export function learnFromAnswer({ message, answers, session }: Turn, state: Chai
     const params = memo?.params?.bytes ?? null;
     const { method, subject } = answers;
     const tool = method.name === "tools/call" ? subject : null;
-    if (taskId !== null) state.tasks.remember(session.scope, taskId, { method: method.name, tool, params });
+    // What is asked about a task starts none, whatever its answer looks like.
+    if (taskId !== null && !method.name.startsWith("tasks/"))
+      state.tasks.remember(taskScope(message.direction, session.scope), taskId, { method: method.name, tool, params });
   }
   if (!has("requestState")) return;
   const requestState = readString(bytes, findMember(bytes, result, "requestState"));

@@ -5,6 +5,7 @@ import type { Moment } from "../policy/rules/compiled-rule.ts";
 import type { Part } from "../policy/rules/fields.ts";
 import { type InnerMessage, innerOfParams, innerOfResult, type InnerMessages } from "../policy/rules/inner.ts";
 import type { Gist } from "../policy/rules/rule-index.ts";
+import { taskScope } from "../policy/rules/tasks.ts";
 import type { RuleView, SessionFacts } from "../policy/rules/view.ts";
 import { type Call, MAX_SUBJECT_CHARACTERS } from "../session/calls.ts";
 import { readClientName } from "../session/owner.ts";
@@ -87,12 +88,12 @@ function innerStop(turn: Turn, inner: InnerMessage, facts: SessionFacts, state: 
       return answered(message, { ...view, result: partOf(bytes, result) }, { kind: "result", id: NO_ID, result });
     }
     case "result": {
-      const asked = taskOrigin(session, inner.taskId, state);
+      const asked = taskOrigin(turn, inner.taskId, state);
       const view: RuleView = { ...base, ...asked, kind: "result", result: partOf(bytes, inner.result) };
       return answered(message, view, { kind: "result", id: NO_ID, result: inner.result });
     }
     case "error": {
-      const asked = taskOrigin(session, inner.taskId, state);
+      const asked = taskOrigin(turn, inner.taskId, state);
       const view: RuleView = { ...base, ...asked, kind: "error", error: partOf(bytes, inner.error) };
       return answered(message, view, { kind: "error", id: NO_ID, error: inner.error });
     }
@@ -112,8 +113,8 @@ function askedFor({ message, session }: Turn, key: string, { inputs }: ChainStat
 }
 
 /** What started a task. One that we have not seen can only have been a call of some tool. */
-function taskOrigin(session: SessionView, taskId: string, { tasks }: ChainState) {
-  const origin = tasks.find(session.scope, taskId);
+function taskOrigin({ session, message }: Turn, taskId: string, { tasks }: ChainState) {
+  const origin = tasks.find(taskScope(message.direction, session.scope), taskId);
   if (origin === undefined) return { method: "tools/call", tool: undefined, params: undefined };
   const { method, tool, params } = origin;
   return { method, tool, params: params === null ? null : { bytes: params, start: 0, end: params.length } };

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { call, result, rules, stageRules } from "../support/rules.ts";
+import { call, line, result, rules, stageRules } from "../support/rules.ts";
 
 describe("copies", () => {
   const COPY = `- id: copy
@@ -23,6 +23,33 @@ describe("copies", () => {
     const { client, effects } = await stageRules(rules(COPY));
     await client(call(1, "read", { token: "abc" }));
     expect(effects.forked).toEqual([`copy ${call(1, "read").trimEnd()}`]);
+  });
+});
+
+describe("a client that wants what a task brings", () => {
+  const SECRET = rules(`- id: secret
+  conditions: [{ tool_matches: "^secret$" }, { result_exists: content }]
+  actions: [{ block: "no" }]`);
+  const TASK = { task: { taskId: "T", status: "working" } };
+
+  test("cannot call the server's task an answer of its own", async () => {
+    const { client, server, heard } = await stageRules(SECRET);
+    await client(call(1, "secret", {}, { task: {} }));
+    await server(result(1, TASK), line({ id: 9, method: "ping" }));
+    await client(result(9, TASK), line({ id: 2, method: "tasks/result", params: { taskId: "T" } }));
+    await server(result(2, { content: ["SECRET"] }));
+    expect(heard("client")).not.toContain("SECRET");
+  });
+
+  test("gets no other task by asking about it", async () => {
+    const { client, server, heard } = await stageRules(SECRET);
+    await client(call(1, "secret", {}, { task: {} }));
+    await server(result(1, TASK));
+    await client(line({ id: 2, method: "tasks/get", params: { taskId: "T" } }));
+    await server(result(2, { ...TASK, resultType: "task", taskId: "T" }));
+    await client(line({ id: 3, method: "tasks/result", params: { taskId: "T" } }));
+    await server(result(3, { content: ["SECRET"] }));
+    expect(heard("client")).not.toContain("SECRET");
   });
 });
 
