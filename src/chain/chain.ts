@@ -23,13 +23,21 @@ import {
   note,
   refuse,
   stopsInside,
+  stopWalk,
   type Walk,
 } from "./walk.ts";
 
 /** Method interceptors, rules and interceptors, in that order: what stands behind the tool filter. */
 export interface Chain {
   /** What becomes of a message that nothing else speaks against. No promise is made unless something is waited for. */
-  walk(turn: Turn): Decision | Promise<Decision>;
+  walk(turn: Turn): Decision | PendingDecision;
+}
+
+/** A decision that something is waited for with. */
+export interface PendingDecision {
+  readonly decided: Promise<Decision>;
+  /** Nobody wants to know any more: nothing more is asked or done. */
+  stop(): void;
 }
 
 /** What a chain is made of. */
@@ -69,6 +77,7 @@ export function createChain(options: ChainOptions): Chain {
       rewritten: 0,
       ruling: null,
       isAllowed: false,
+      isStopped: false,
       hasMatched: false,
       changedBy: null,
       notes: [],
@@ -102,7 +111,7 @@ export function createChain(options: ChainOptions): Chain {
   /** Refuses what is said and no rule has a word for, where that is asked for. */
   function judgeByDefault(walk: Walk): void {
     const { envelope } = walk.stop.message;
-    if (settings.defaultAction === "allow" || walk.hasMatched || walk.ruling !== null) return;
+    if (settings.defaultAction === "allow" || walk.hasMatched || walk.ruling !== null || walk.isStopped) return;
     if (!("method" in envelope) || envelope.method.class === "pass") return;
     if (settings.observe) note(walk, "block", "chain:default");
     else refuse(walk, "chain:default", BY_DEFAULT);
@@ -142,7 +151,7 @@ export function createChain(options: ChainOptions): Chain {
       return complain(walk, nameOf(rule), doubt);
     }
     return inOrder(
-      () => rule.actions.length,
+      () => (walk.isStopped ? 0 : rule.actions.length),
       (nth) => {
         const action = rule.actions[nth];
         const isDone = walk.isAllowed || (walk.ruling !== null && !isOwnReply(walk, compiled));
@@ -213,6 +222,7 @@ export function createChain(options: ChainOptions): Chain {
     const { ruling, changedBy, notes, turn } = walk;
     const note = notes.length === 0 ? {} : { note: notes.join(" ") };
     if (ruling !== null) return { ...ruling, ...note };
+    if (walk.isStopped) return PASS; // nobody hears it
     if ("method" in turn.message.envelope) keepMemo({ ...walk, forks: sendCopies(walk) }, wantsParams);
     if (changedBy === null) return notes.length === 0 ? PASS : { ...PASS, ...note };
     return { verdict: { do: "change", message: turn.message }, rule: changedBy, ...note };
@@ -244,7 +254,8 @@ export function createChain(options: ChainOptions): Chain {
       if (passed !== null) return passed;
       const walk = begin(turn);
       const wait = then(judgeStop(walk), () => goInside(walk));
-      return wait === undefined ? conclude(walk) : wait.then(() => conclude(walk));
+      if (wait === undefined) return conclude(walk);
+      return { decided: wait.then(() => conclude(walk)), stop: () => stopWalk(walk) };
     },
   };
 }

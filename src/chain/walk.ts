@@ -50,6 +50,8 @@ export interface Walk {
   ruling: Ruling | null;
   /** Whether a rule has said that enough was judged, here. */
   isAllowed: boolean;
+  /** Whether nobody waits for it any more. */
+  isStopped: boolean;
   /** Whether any rule had something to say, here. */
   hasMatched: boolean;
   /** Who changed it last. */
@@ -81,8 +83,14 @@ export function isOver(walk: Walk): boolean {
 }
 
 /** Whether nothing can change any more what becomes of the message, all that is inside it included. */
-export function isRefused({ ruling, settings }: Walk): boolean {
-  return ruling !== null && settings.failFast;
+export function isRefused({ ruling, settings, isStopped }: Walk): boolean {
+  return isStopped || (ruling !== null && settings.failFast);
+}
+
+/** Ends what is waited for, and all that would come after it. */
+export function stopWalk(walk: Walk): void {
+  walk.isStopped = true;
+  walk.abort?.abort();
 }
 
 /** Refuses it. Of several refusals the first one is told. */
@@ -93,7 +101,8 @@ export function refuse(walk: Walk, rule: string, error: WireError): void {
 }
 
 /** Says that something went wrong in judging. */
-export function complain({ services }: Walk, rule: string, text: string): void {
+export function complain({ services, isStopped }: Walk, rule: string, text: string): void {
+  if (isStopped) return; // it was not the policy's fault
   services.report("warn", rule, `the policy could not be followed: ${text}`);
   services.count(`failed ${rule}`);
 }

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 import { call, line, result, rules, stageRules } from "../support/rules.ts";
 
@@ -50,6 +51,50 @@ describe("a client that wants what a task brings", () => {
     await client(line({ id: 3, method: "tasks/result", params: { taskId: "T" } }));
     await server(result(3, { content: ["SECRET"] }));
     expect(heard("client")).not.toContain("SECRET");
+  });
+});
+
+describe("a message that waits", () => {
+  const SLOW = rules(`- id: slow
+  conditions: [{ method_starts_with: tools/ }]
+  actions: [{ delay: 40ms }, { metric: { name: late, value: 1 } }, { fork: { copies: 1 } }]
+- id: news
+  conditions: [{ method_starts_with: notifications/ }, { not: { method_equals: notifications/cancelled } }]
+  actions: [{ delay: 40ms }]`);
+  const CANCEL = line({ method: "notifications/cancelled", params: { requestId: 1 } });
+
+  test("is done with when it is withdrawn", async () => {
+    const { client, effects } = await stageRules(SLOW);
+    await client(call(1, "a"), CANCEL);
+    await delay(80);
+    expect(effects).toMatchObject({ metrics: [], forked: [], said: [] });
+  });
+
+  test("takes its room until what it waits for has stopped", async () => {
+    const deaf = rules(`- id: deaf
+  conditions: [{ method_equals: tools/call }]
+  actions: [{ webhook: { url: "https://example.com/", wait: true } }]`);
+    const { client, heard } = await stageRules(deaf, {
+      maxParkedBytes: 40_000,
+      hook: () => new Promise(() => {}),
+    });
+    for (let nth = 0; nth < 3; nth++) await client(call(1, "a"), CANCEL);
+    expect(heard("client")).toContain("Too many messages are waiting");
+  });
+
+  test("and finds no room is done with", async () => {
+    const { client, heard, effects } = await stageRules(SLOW, { maxParkedBytes: 10 });
+    await client(call(1, "a"));
+    expect(heard("client")).toContain("Too many messages are waiting");
+    await delay(80);
+    expect(effects).toMatchObject({ metrics: [], forked: [], said: [] });
+  });
+
+  test("takes more room than its own bytes", async () => {
+    const { client, heard } = await stageRules(SLOW, { maxParkedBytes: 100_000 });
+    await client(line({ method: "notifications/roots/list_changed" }).repeat(100));
+    await delay(80);
+    expect(heard("server").split("\n")).toHaveLength(7);
   });
 });
 
