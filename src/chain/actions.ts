@@ -86,7 +86,7 @@ export function perform(
     case "rate_limit":
       return limit(walk, rule, action);
     case "hide":
-      return apply(walk, name, { edits: hideElements(stop.message, stop.view, compiled) });
+      return apply(walk, name, hideElements(stop.message, stop.view, compiled));
   }
 }
 
@@ -98,7 +98,8 @@ export function foresee(walk: Walk, compiled: CompiledRule, action: RuleAction, 
     const key = `observe:${limitKey(walk, compiled.rule, action)}`;
     return state.limits.take(key, action.limit, action.windowMs).allowed ? null : action.does;
   }
-  if (action.does === "hide") return hideElements(stop.message, stop.view, compiled).length === 0 ? null : action.does;
+  if (action.does === "hide")
+    return changesNothing(hideElements(stop.message, stop.view, compiled)) ? null : action.does;
   // Code of others is not run for nothing.
   if (action.does === "transform" && action.transform.kind !== "module")
     return changesNothing(transformed(stop, action, transforms)) ? null : action.does;

@@ -98,6 +98,22 @@ describe("a message that waits", () => {
   });
 });
 
+describe("what hides behind another spelling", () => {
+  const BAD = rules(`- id: hidden
+  conditions: [{ method_equals: tools/list }, { tool_matches: "^bad" }]
+  actions: [hide]`);
+
+  test.each([
+    ["a list", { tools: [], Tools: [{ name: "bad" }] }],
+    ["a name", { tools: [{ name: "good", Name: "bad" }] }],
+  ])("is not shown: %s", async (_, list) => {
+    const { client, server, heard } = await stageRules(BAD);
+    await client(line({ id: 1, method: "tools/list" }));
+    await server(result(1, list));
+    expect(heard("client")).not.toContain('"bad"');
+  });
+});
+
 describe("a server that wants to keep us busy", () => {
   test("has no thousand questions changed one by one in a large message", async () => {
     const { client, server, heard, effects } = await stageRules(
