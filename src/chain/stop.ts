@@ -3,7 +3,13 @@ import { findMember, readString } from "../message/members.ts";
 import type { Direction, Message } from "../message/message.ts";
 import type { Moment } from "../policy/rules/compiled-rule.ts";
 import type { Part } from "../policy/rules/fields.ts";
-import { type InnerMessage, innerOfParams, innerOfResult, type InnerMessages } from "../policy/rules/inner.ts";
+import {
+  type InnerMessage,
+  innerOfParams,
+  innerOfResult,
+  type InnerMessages,
+  looksLike,
+} from "../policy/rules/inner.ts";
 import type { Gist } from "../policy/rules/rule-index.ts";
 import { taskScope } from "../policy/rules/tasks.ts";
 import type { RuleView, SessionFacts } from "../policy/rules/view.ts";
@@ -68,10 +74,29 @@ export function innerStops(turn: Turn, facts: SessionFacts, state: ChainState): 
   else if ((envelope.kind === "request" || envelope.kind === "notification") && envelope.params !== null)
     found = innerOfParams(bytes, envelope.params, envelope.method.name);
   if (found === "unclear") return found;
-  return found.map((inner) => innerStop(turn, inner, facts, state));
+  return found.flatMap((inner) => {
+    if (inner.kind !== "response") return innerStop(turn, inner, facts, state);
+    const asked = askedFor(turn, inner.key, state);
+    const methods = asked === null ? looksLike(bytes, inner.result) : [asked];
+    return methods.map((method) => responseStop(turn, inner.result, method, facts));
+  });
 }
 
-function innerStop(turn: Turn, inner: InnerMessage, facts: SessionFacts, state: ChainState): Stop {
+/** An answer of a client's, inside the request that takes a call up again. */
+function responseStop({ message, session }: Turn, result: Span, method: string | null, facts: SessionFacts): Stop {
+  const { bytes, direction } = message;
+  const base = createView("result", direction, session, facts, bytes, null);
+  const view: RuleView = { ...base, method, params: undefined, result: partOf(bytes, result) };
+  const isList = method !== null && method.endsWith("/list");
+  return { ...answered(message, view, { kind: "result", id: NO_ID, result }), isList };
+}
+
+function innerStop(
+  turn: Turn,
+  inner: Exclude<InnerMessage, { kind: "response" }>,
+  facts: SessionFacts,
+  state: ChainState,
+): Stop {
   const { message, session } = turn;
   const { bytes, direction } = message;
   const base = createView("request", direction, session, facts, bytes, null);
@@ -81,11 +106,6 @@ function innerStop(turn: Turn, inner: InnerMessage, facts: SessionFacts, state: 
       const envelope = { ...NO_REQUEST, params };
       const view: RuleView = { ...base, method, params: partOf(bytes, params) };
       return { moment: "said", message: { ...message, envelope }, view, isInner: true, isList: false };
-    }
-    case "response": {
-      const { key, result } = inner;
-      const view: RuleView = { ...base, kind: "result", method: askedFor(turn, key, state), params: undefined };
-      return answered(message, { ...view, result: partOf(bytes, result) }, { kind: "result", id: NO_ID, result });
     }
     case "result": {
       const asked = taskOrigin(turn, inner.taskId, state);

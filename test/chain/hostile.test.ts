@@ -114,6 +114,42 @@ describe("what hides behind another spelling", () => {
   });
 });
 
+describe("what a client answers inside a request", () => {
+  const ASKS = { resultType: "input_required", inputRequests: { k: { method: "roots/list" } } };
+  const ROOTS = { inputResponses: { k: { roots: [{ uri: "file:///home" }, { uri: "file:///work" }] } } };
+
+  test("is judged also where the server gave its question no state", async () => {
+    const { client, server, heard } = await stageRules(
+      rules(`- id: roots
+  direction: up
+  conditions: [{ method_equals: roots/list }]
+  actions: [{ block: "no" }]`),
+    );
+    await client(call(1, "a"));
+    await server(result(1, ASKS));
+    heard("server");
+    await client(call(2, "a", {}, ROOTS));
+    expect(heard("server")).toBe("");
+    const said = call(3, "a", {}, { inputResponses: { k: { action: "accept" } } });
+    await client(said);
+    expect(heard("server")).toBe(said);
+  });
+
+  test("has elements hidden like any list", async () => {
+    const { client, server, heard } = await stageRules(
+      rules(`- id: roots
+  direction: up
+  conditions: [{ method_equals: roots/list }, { result_matches: { field: uri, pattern: home } }]
+  actions: [hide]`),
+    );
+    await client(call(1, "a"));
+    await server(result(1, { ...ASKS, requestState: "s" }));
+    heard("server");
+    await client(call(2, "a", {}, { ...ROOTS, requestState: "s" }));
+    expect(heard("server")).toContain('"roots":[{"uri":"file:///work"}]');
+  });
+});
+
 describe("a server that wants to keep us busy", () => {
   test("has no thousand questions changed one by one in a large message", async () => {
     const { client, server, heard, effects } = await stageRules(
