@@ -110,6 +110,7 @@ export function complain({ services, isStopped }: Walk, rule: string, text: stri
 /** Something went wrong in judging: what cannot be judged does not pass, unless somebody wrote that down. */
 export function fail(walk: Walk, rule: string, text: string): void {
   complain(walk, rule, text);
+  if (walk.settings.observe) return note(walk, "block", rule);
   if (walk.settings.onError === "allow") return;
   refuse(walk, rule, { code: BLOCKED, message: "Blocked by policy", data: { rule: bareName(rule), action: "block" } });
 }

@@ -150,6 +150,21 @@ describe("what a client answers inside a request", () => {
   });
 });
 
+describe("where all only watch", () => {
+  test("what peers could read in two ways passes, with a note", async () => {
+    const { client, server, heard, events } = await stageRules(
+      rules(`- id: questions
+  conditions: [{ method_equals: elicitation/create }]
+  actions: [{ block: "no" }]`),
+      { observe: true },
+    );
+    await client(call(1, "a"));
+    await server(result(1, { InputRequests: {} }));
+    expect(heard("client")).toBe(result(1, { InputRequests: {} }));
+    expect(JSON.stringify(events.at(-1))).toContain("would:block:unclear");
+  });
+});
+
 describe("a server that wants to keep us busy", () => {
   test("has no thousand questions changed one by one in a large message", async () => {
     const { client, server, heard, effects } = await stageRules(
