@@ -11,7 +11,7 @@ import type { Field, Json, Rule, RuleAction } from "../policy/rules/rule.ts";
 import { fillKey, fillText } from "../policy/rules/templates.ts";
 import { eraOf } from "../session/era.ts";
 import { hideElements } from "./hide.ts";
-import type { ActionOf } from "./services.ts";
+import type { ActionOf, ForkWatch } from "./services.ts";
 import { apply, BLOCKED, charge, detach, fail, refuse, signalOf, type Walk, waitFor } from "./walk.ts";
 
 /** The transforms of a policy, made once, by the action they belong to. */
@@ -104,6 +104,21 @@ export function foresee(walk: Walk, compiled: CompiledRule, action: RuleAction, 
   if (action.does === "transform" && action.transform.kind !== "module")
     return changesNothing(transformed(stop, action, transforms)) ? null : action.does;
   return isWatching(action) ? null : action.does;
+}
+
+/**
+ * Sends the copies of a message, when it is certain what goes on: those after the rule that wants them may have refused or
+ * changed it.
+ */
+export function sendCopies({ forks, turn, services }: Walk): ForkWatch[] {
+  return forks.flatMap(({ action, rule }) => {
+    try {
+      return services.fork(action, rule, turn, turn.message) ?? [];
+    } catch (error) {
+      services.report("warn", nameOf(rule), `no copy was sent: ${String(error)}`);
+      return [];
+    }
+  });
 }
 
 function transformed({ message, view }: Walk["stop"], action: RuleAction, transforms: Transforms) {

@@ -4,10 +4,10 @@ import { type Candidate, askCandidate, type RuleIndex } from "../policy/rules/ru
 import { beginLook } from "../policy/rules/view.ts";
 import { type Decision, PASS } from "../policy/verdict.ts";
 import type { Turn } from "../session/turn.ts";
-import { foresee, isDeciding, isWatching, nameOf, perform, type Transforms } from "./actions.ts";
+import { foresee, isDeciding, isWatching, nameOf, perform, sendCopies, type Transforms } from "./actions.ts";
 import { createInsight } from "./insight.ts";
-import { findExempt, keepMemo, learnFromAnswer, type WantsParams } from "./keep.ts";
-import type { ChainServices, ForkWatch } from "./services.ts";
+import { countCall, findExempt, keepMemo, learnFromAnswer, type WantsParams } from "./keep.ts";
+import type { ChainServices } from "./services.ts";
 import type { ChainState } from "./state.ts";
 import { runSteps } from "./run-steps.ts";
 import type { Step } from "./step.ts";
@@ -202,27 +202,16 @@ export function createChain(options: ChainOptions): Chain {
     );
   }
 
-  /** Sends the copies, now that it is certain what goes on: those after the rule that wants them may have refused or changed it. */
-  function sendCopies({ forks, turn }: Walk): ForkWatch[] {
-    return forks.flatMap(({ action, rule }) => {
-      try {
-        return services.fork(action, rule, turn, turn.message) ?? [];
-      } catch (error) {
-        services.report(
-          "warn",
-          nameOf(rule),
-          `no copy was sent: ${error instanceof Error ? error.message : String(error)}`,
-        );
-        return [];
-      }
-    });
-  }
-
   function conclude(walk: Walk): Decision {
     const { ruling, changedBy, notes, turn } = walk;
     const note = notes.length === 0 ? {} : { note: notes.join(" ") };
-    if (ruling !== null) return { ...ruling, ...note };
+    if (ruling !== null) {
+      // What we answer ourselves is judged like the server's answer, and with its request at hand.
+      if (ruling.verdict.do === "reply") keepMemo({ turn, call: walk.call, ...NOTHING_KEPT }, wantsParams);
+      return { ...ruling, ...note };
+    }
     if (walk.isStopped) return PASS; // nobody hears it
+    countCall(turn, walk.session);
     if ("method" in turn.message.envelope) keepMemo({ ...walk, forks: sendCopies(walk) }, wantsParams);
     if (changedBy === null) return notes.length === 0 ? PASS : { ...PASS, ...note };
     return { verdict: { do: "change", message: turn.message }, rule: changedBy, ...note };
@@ -241,7 +230,8 @@ export function createChain(options: ChainOptions): Chain {
     if (isSaid && settings.defaultAction === "block") return null;
     if (index.find({ moment, direction, method, tool: isList ? undefined : tool }).length > 0) return null;
     if (allSteps.some((step) => step.concerns(moment, method)) || looksInside(turn)) return null;
-    if (isSaid) keepMemo({ turn, call: turn.opens, caches: [], charged: [], forks: [], session }, wantsParams);
+    countCall(turn, session);
+    if (isSaid) keepMemo({ turn, call: turn.opens, ...NOTHING_KEPT }, wantsParams);
     return PASS;
   }
 
@@ -261,6 +251,8 @@ export function createChain(options: ChainOptions): Chain {
 }
 
 type Kind = "request" | "notification" | "result" | "error";
+
+const NOTHING_KEPT = { caches: [], charged: [], forks: [] } as const;
 
 const BY_DEFAULT: WireError = {
   code: BLOCKED,

@@ -12,18 +12,17 @@ import type { ChainState } from "./state.ts";
 import type { Walk } from "./walk.ts";
 
 /** What is known of a request that goes on. */
-type Kept = Pick<Walk, "turn" | "call" | "caches" | "charged" | "session"> & Pick<CallMemo, "forks">;
+type Kept = Pick<Walk, "turn" | "call"> & Pick<CallMemo, "caches" | "charged" | "forks">;
 
 /** Whether somebody will look into the params of a request when its answer comes this way. */
 export type WantsParams = RuleIndex["keepsParams"];
 
-/** Keeps with a request that goes on what will be asked for when its answer comes. */
-export function keepMemo({ turn, call, caches, charged, forks, session }: Kept, wantsParams: WantsParams): void {
+/** Keeps with a request what will be asked for when its answer comes, from the server or from us. */
+export function keepMemo({ turn, call, caches, charged, forks }: Kept, wantsParams: WantsParams): void {
   const { opens, message } = turn;
   const { envelope, bytes, direction } = message;
   if (opens === undefined || call === undefined || envelope.kind !== "request") return;
   const method = envelope.method.name;
-  if (method === "tools/call" && opens.subject !== null) session.countCall(opens.subject);
   const tool = method === "tools/call" ? opens.subject : null;
   const isKept = wantsParams({ direction: opposite(direction), method, tool: tool ?? undefined });
   const { params } = envelope;
@@ -45,6 +44,11 @@ export function keepMemo({ turn, call, caches, charged, forks, session }: Kept, 
     hash: charged.length === 0 || params === null ? null : hashCall(bytes, params),
   };
   if (isKept || caches.length > 0 || charged.length > 0 || forks.length > 0) call.memo = memo;
+}
+
+/** Counts a call of a tool that goes on. */
+export function countCall({ opens }: Turn, session: Walk["session"]): void {
+  if (opens?.method.name === "tools/call" && opens.subject !== null) session.countCall(opens.subject);
 }
 
 /** Keeps of an answer what others may ask for, and what it says about what is to come. */

@@ -150,6 +150,25 @@ describe("what a client answers inside a request", () => {
   });
 });
 
+describe("an answer from memory", () => {
+  test("is judged with its request at hand", async () => {
+    const { client, server, heard } = await stageRules(
+      rules(`- id: keep
+  conditions: [{ method_equals: tools/call }]
+  actions: [{ cache: { key: "\${tool}", ttl: 5m } }]
+- id: look
+  conditions: [{ param_equals: { field: arguments.x, value: 2 } }, { result_exists: content }]
+  actions: [{ block: "no" }]`),
+    );
+    await client(call(1, "a", { x: 1 }));
+    await server(result(1, { content: [] }));
+    await client(call(2, "a", { x: 1 }));
+    expect(heard("client")).toBe(result(1, { content: [] }) + result(2, { content: [] }));
+    await client(call(3, "a", { x: 2 }));
+    expect(heard("client")).toContain('"message":"no"');
+  });
+});
+
 describe("where all only watch", () => {
   test("what peers could read in two ways passes, with a note", async () => {
     const { client, server, heard, events } = await stageRules(
