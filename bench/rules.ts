@@ -114,7 +114,7 @@ async function judging(rules: readonly Rule[]): Promise<() => void> {
   const turn = conversation().observe(openMessage(whole(MESSAGE), "up", "refuse"), LINES);
   return () => {
     const decision = chain?.walk(turn);
-    if (decision !== undefined && (decision instanceof Promise || decision.verdict.do !== "pass")) fail("matched");
+    if (decision !== undefined && (!("verdict" in decision) || decision.verdict.do !== "pass")) fail("matched");
   };
 }
 

@@ -16,7 +16,7 @@ import { beginStream, type EventStream } from "./event-stream.ts";
 import { exchangeFor } from "./mirror.ts";
 import { createPassers } from "./passers.ts";
 import { createPostReply, type PostReply } from "./post-reply.ts";
-import { answerHere } from "./refusal.ts";
+import { answerHere, forget } from "./refusal.ts";
 import { createSeat, type Knowledge, type SeatOptions } from "./seats.ts";
 import type { ServerEnd, ServerListener } from "./server-end.ts";
 
@@ -200,6 +200,8 @@ export async function openHosted(options: HostedOptions): Promise<Hosted> {
     }
     const bytes = onward === "untouched" ? body : onward;
     const calls = turns.flatMap((turn) => turn.opens ?? []);
+    // It left while its request was held here: nobody is there for the answer.
+    if (visit.response.destroyed && calls.length > 0 && !hasOneStream) return forget(seat, calls);
     if (calls.length === 0 || hasOneStream) {
       replyEmpty(visit.response, 202, headers);
       if (back !== null) standing?.send(back);

@@ -3,7 +3,9 @@ import { admits, isJson } from "../link/http/client-head.ts";
 import type { Visit } from "../link/http/door.ts";
 import { readBody } from "../link/http/body.ts";
 import { replyEmpty, replyError, replyJson } from "../link/http/reply.ts";
+import type { Call } from "../session/calls.ts";
 import { statusOf } from "./answers.ts";
+import type { Seat } from "./seats.ts";
 
 /** Reads the message in a request. What brings none, or one that is packed or too large, is answered here. */
 export function readMessage(visit: Visit, maxBytes: number, done: (body: Buffer) => void): void {
@@ -26,6 +28,11 @@ export function answerHere({ response }: Visit, { back, rule }: Outcome): void {
   if (back !== null) replyJson(response, statusOf(rule), back, []);
   else if (statusOf(rule) >= 400) replyError(response, statusOf(rule), UNREADABLE, null);
   else replyEmpty(response, 202, []);
+}
+
+/** Closes calls that were let through and are sent nowhere. */
+export function forget({ session }: Seat, calls: readonly Call[]): void {
+  for (const call of calls) session.calls.up.close(call);
 }
 
 const UNSUPPORTED_TYPE = { code: -32000, message: "Unsupported Media Type: Content-Type must be application/json" };

@@ -16,7 +16,7 @@ import { exchangeFor } from "./mirror.ts";
 import { ownerOf } from "./owner.ts";
 import { createPassers } from "./passers.ts";
 import { createPostReply, type PostReply } from "./post-reply.ts";
-import { answerHere, NO_SERVER } from "./refusal.ts";
+import { answerHere, forget, NO_SERVER } from "./refusal.ts";
 import { createSeat, mirrorsServer, type Knowledge, type Seat, type SeatOptions } from "./seats.ts";
 import type { ServerEnd, ServerListener } from "./server-end.ts";
 
@@ -182,6 +182,8 @@ export function createShared({ seats, open, maxBehindBytes }: SharedOptions): Sh
       if (envelope.kind !== "notification" || envelope.method.name === "notifications/cancelled") return;
       return current?.send(body, judged);
     }
+    // It left while its request was held here, and leaving is cancelling.
+    if (visit.response.destroyed) return forget(seat, [call]);
     // What the older era has and this one has not would change the process for everybody.
     if (OF_THE_OLDER_ERA.has(call.method.name)) return refuse(visit, seat, call, NOT_FOUND, 404);
     // It ended while the request waited for something of ours.

@@ -15,7 +15,7 @@ import { CLOSED } from "./answers.ts";
 import { createBodyCollector, isRedirect, judgeBody } from "./body-back.ts";
 import type { Guest, GuestBook } from "./guest-book.ts";
 import { exchangeFor, mirrorHeaders } from "./mirror.ts";
-import { answerHere, NO_SESSION, NOT_ALLOWED, readMessage } from "./refusal.ts";
+import { answerHere, forget, NO_SESSION, NOT_ALLOWED, readMessage } from "./refusal.ts";
 import { BODIES } from "./server-end.ts";
 import { createStreamBack, frameMessage, type StreamBack } from "./stream-back.ts";
 
@@ -70,6 +70,8 @@ export function createThrough(options: ThroughOptions): Through {
     const { onward, back, turns = [] } = outcome;
     if (onward === "nothing") return answerHere(visit, outcome);
     const calls = turns.flatMap((turn) => turn.opens ?? []);
+    // It left while its request was held here: nobody is there for the answer.
+    if (visit.response.destroyed && calls.length > 0) return forget(guest.seat, calls);
     // What only had to wait is what it was.
     if (onward === "untouched" || onward.equals(body))
       return send(visit, guest, body, calls, BODIES, back, visit.head.onward);
@@ -143,7 +145,7 @@ export function createThrough(options: ThroughOptions): Through {
       if (stream !== null) stream.end("for good");
       else giveUp(503);
     };
-    running.add(leave);
+    if (!response.destroyed) running.add(leave);
     response.on("close", () => running.delete(leave));
 
     function giveUp(status: number): void {

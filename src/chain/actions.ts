@@ -11,7 +11,7 @@ import type { Field, Json, Rule, RuleAction } from "../policy/rules/rule.ts";
 import { fillKey, fillText } from "../policy/rules/templates.ts";
 import { eraOf } from "../session/era.ts";
 import { hideElements } from "./hide.ts";
-import type { ActionOf } from "./services.ts";
+import type { ActionOf, ForkWatch } from "./services.ts";
 import { apply, BLOCKED, charge, detach, fail, refuse, signalOf, type Walk, waitFor } from "./walk.ts";
 
 /** The transforms of a policy, made once, by the action they belong to. */
@@ -79,17 +79,14 @@ export function perform(
     case "run_script":
       return ask(walk, rule, action);
     case "fork":
-      if (stop.message.envelope.kind === "request" && !stop.isInner) {
-        const watch = services.fork(action, rule, walk.turn, walk.turn.message);
-        if (watch !== null) walk.forks.push(watch);
-      }
+      if (stop.message.envelope.kind === "request" && !stop.isInner) walk.forks.push({ action, rule });
       return;
     case "cache":
       return cache(walk, rule, action);
     case "rate_limit":
       return limit(walk, rule, action);
     case "hide":
-      return apply(walk, name, { edits: hideElements(stop.message, stop.view, compiled) });
+      return apply(walk, name, hideElements(stop.message, stop.view, compiled));
   }
 }
 
@@ -101,11 +98,27 @@ export function foresee(walk: Walk, compiled: CompiledRule, action: RuleAction, 
     const key = `observe:${limitKey(walk, compiled.rule, action)}`;
     return state.limits.take(key, action.limit, action.windowMs).allowed ? null : action.does;
   }
-  if (action.does === "hide") return hideElements(stop.message, stop.view, compiled).length === 0 ? null : action.does;
+  if (action.does === "hide")
+    return changesNothing(hideElements(stop.message, stop.view, compiled)) ? null : action.does;
   // Code of others is not run for nothing.
   if (action.does === "transform" && action.transform.kind !== "module")
     return changesNothing(transformed(stop, action, transforms)) ? null : action.does;
   return isWatching(action) ? null : action.does;
+}
+
+/**
+ * Sends the copies of a message, when it is certain what goes on: those after the rule that wants them may have refused or
+ * changed it.
+ */
+export function sendCopies({ forks, turn, services }: Walk): ForkWatch[] {
+  return forks.flatMap(({ action, rule }) => {
+    try {
+      return services.fork(action, rule, turn, turn.message) ?? [];
+    } catch (error) {
+      services.report("warn", nameOf(rule), `no copy was sent: ${String(error)}`);
+      return [];
+    }
+  });
 }
 
 function transformed({ message, view }: Walk["stop"], action: RuleAction, transforms: Transforms) {

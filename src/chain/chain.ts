@@ -5,14 +5,14 @@ import type { SessionRecord } from "../policy/rules/sessions.ts";
 import { beginLook } from "../policy/rules/view.ts";
 import { type Decision, PASS } from "../policy/verdict.ts";
 import type { Turn } from "../session/turn.ts";
-import { foresee, isDeciding, isWatching, nameOf, perform, type Transforms } from "./actions.ts";
+import { foresee, isDeciding, isWatching, nameOf, perform, sendCopies, type Transforms } from "./actions.ts";
 import { createInsight } from "./insight.ts";
-import { findExempt, keepMemo, learnFromAnswer, type WantsParams } from "./keep.ts";
+import { countCall, findExempt, keepMemo, learnFromAnswer, type WantsParams } from "./keep.ts";
 import type { ChainServices } from "./services.ts";
 import type { ChainState } from "./state.ts";
 import { runSteps } from "./run-steps.ts";
 import type { Step } from "./step.ts";
-import { gistOf, innerStops, outerStop } from "./stop.ts";
+import { gistOf, outerStop } from "./stop.ts";
 import {
   BLOCKED,
   type ChainSettings,
@@ -23,13 +23,22 @@ import {
   isRefused,
   note,
   refuse,
+  stopsInside,
+  stopWalk,
   type Walk,
 } from "./walk.ts";
 
 /** Method interceptors, rules and interceptors, in that order: what stands behind the tool filter. */
 export interface Chain {
   /** What becomes of a message that nothing else speaks against. No promise is made unless something is waited for. */
-  walk(turn: Turn): Decision | Promise<Decision>;
+  walk(turn: Turn): Decision | PendingDecision;
+}
+
+/** A decision that something is waited for with. */
+export interface PendingDecision {
+  readonly decided: Promise<Decision>;
+  /** Nobody wants to know any more: nothing more is asked or done. */
+  stop(): void;
 }
 
 /** What a chain is made of. */
@@ -64,8 +73,11 @@ export function createChain(options: ChainOptions): Chain {
       stop,
       look: beginLook(stop.view),
       inner: -1,
+      inside: null,
+      rewritten: 0,
       ruling: null,
       isAllowed: false,
+      isStopped: false,
       hasMatched: false,
       changedBy: null,
       notes: [],
@@ -99,7 +111,7 @@ export function createChain(options: ChainOptions): Chain {
   /** Refuses what is said and no rule has a word for, where that is asked for. */
   function judgeByDefault(walk: Walk): void {
     const { envelope } = walk.stop.message;
-    if (settings.defaultAction === "allow" || walk.hasMatched || walk.ruling !== null) return;
+    if (settings.defaultAction === "allow" || walk.hasMatched || walk.ruling !== null || walk.isStopped) return;
     if (!("method" in envelope) || envelope.method.class === "pass") return;
     if (settings.observe) note(walk, "block", "chain:default");
     else refuse(walk, "chain:default", BY_DEFAULT);
@@ -151,7 +163,7 @@ export function createChain(options: ChainOptions): Chain {
       return complain(walk, nameOf(rule), doubt);
     }
     return inOrder(
-      () => rule.actions.length,
+      () => (walk.isStopped ? 0 : rule.actions.length),
       (nth) => {
         const action = rule.actions[nth];
         const isDone = walk.isAllowed || (walk.ruling !== null && !isOwnReply(walk, compiled));
@@ -186,14 +198,14 @@ export function createChain(options: ChainOptions): Chain {
   /** Goes to the messages inside, where anybody is interested. */
   function goInside(walk: Walk): void | Promise<void> {
     if (isRefused(walk) || !looksInside(walk.turn)) return;
-    const stops = innerStops(walk.turn, walk.session, state);
+    const stops = stopsInside(walk);
     if (stops === "unclear") return fail(walk, "chain:unclear", "peers could see different messages inside it");
     return inOrder(
       () => (isRefused(walk) ? 0 : stops.length),
       (nth) => {
         walk.inner = nth;
         // An earlier one may have been changed: then this one is not where it was.
-        const now = walk.changedBy === null && !walk.isDetached ? stops : innerStops(walk.turn, walk.session, state);
+        const now = stopsInside(walk);
         if (now === "unclear") return fail(walk, "chain:unclear", "peers could see different messages inside it");
         walk.stop = now[nth];
         walk.look = beginLook(walk.stop.view);
@@ -205,8 +217,14 @@ export function createChain(options: ChainOptions): Chain {
   function conclude(walk: Walk): Decision {
     const { ruling, changedBy, notes, turn } = walk;
     const note = notes.length === 0 ? {} : { note: notes.join(" ") };
-    if (ruling !== null) return { ...ruling, ...note };
-    if ("method" in turn.message.envelope) keepMemo(walk, wantsParams);
+    if (ruling !== null) {
+      // What we answer ourselves is judged like the server's answer, and with its request at hand.
+      if (ruling.verdict.do === "reply") keepMemo({ turn, call: walk.call, ...NOTHING_KEPT }, wantsParams);
+      return { ...ruling, ...note };
+    }
+    if (walk.isStopped) return PASS; // nobody hears it
+    countCall(turn, walk.session);
+    if ("method" in turn.message.envelope) keepMemo({ ...walk, forks: sendCopies(walk) }, wantsParams);
     if (changedBy === null) return notes.length === 0 ? PASS : { ...PASS, ...note };
     return { verdict: { do: "change", message: turn.message }, rule: changedBy, ...note };
   }
@@ -223,7 +241,8 @@ export function createChain(options: ChainOptions): Chain {
     if (isSaid && settings.defaultAction === "block") return null;
     if (index.find({ moment, direction, method, tool: isList ? undefined : tool }).length > 0) return null;
     if (allSteps.some((step) => step.concerns(moment, method)) || looksInside(turn)) return null;
-    if (isSaid) keepMemo({ turn, call: turn.opens, caches: NONE, charged: NONE, forks: NONE, session }, wantsParams);
+    countCall(turn, session);
+    if (isSaid) keepMemo({ turn, call: turn.opens, ...NOTHING_KEPT }, wantsParams);
     return PASS;
   }
 
@@ -237,14 +256,15 @@ export function createChain(options: ChainOptions): Chain {
       if (passed !== null) return passed;
       const walk = begin(turn, session);
       const wait = then(judgeStop(walk), () => goInside(walk));
-      return wait === undefined ? conclude(walk) : wait.then(() => conclude(walk));
+      if (wait === undefined) return conclude(walk);
+      return { decided: wait.then(() => conclude(walk)), stop: () => stopWalk(walk) };
     },
   };
 }
 
-const NONE: never[] = [];
-
 type Kind = "request" | "notification" | "result" | "error";
+
+const NOTHING_KEPT = { caches: [], charged: [], forks: [] } as const;
 
 const BY_DEFAULT: WireError = {
   code: BLOCKED,

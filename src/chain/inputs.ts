@@ -19,25 +19,41 @@ export interface InputBook {
   find(scope: string, state: string): OpenInput | undefined;
   /** A call was taken up again: whoever does so once more is charged once more. */
   spend(scope: string, state: string): void;
+  /** How much is remembered. */
+  readonly characters: number;
 }
 
 const MAX_INPUTS = 10_000;
+/** Characters of all that is remembered. The names of the questions are the server's, and may be long. */
+const MAX_INPUT_CHARACTERS = 8 * 1024 * 1024;
 const INPUT_TTL_MS = 3_600_000;
 
 /** Makes a book in memory. Where it is full, the oldest go. */
 export function createInputBook(now: () => number): InputBook {
-  const inputs = new Map<string, { input: OpenInput; readonly until: number }>();
+  const inputs = new Map<string, { input: OpenInput; readonly size: number; readonly until: number }>();
+  let characters = 0;
+
+  function drop(key: string): void {
+    characters -= inputs.get(key)?.size ?? 0;
+    inputs.delete(key);
+  }
+
   return {
     get size() {
       return inputs.size;
     },
+    get characters() {
+      return characters;
+    },
     remember(scope, state, input) {
       const key = keyOf(scope, state);
-      inputs.delete(key);
-      inputs.set(key, { input, until: now() + INPUT_TTL_MS });
+      drop(key);
+      const size = sizeOf(input);
+      inputs.set(key, { input, size, until: now() + INPUT_TTL_MS });
+      characters += size;
       for (const oldest of inputs.keys()) {
-        if (inputs.size <= MAX_INPUTS) break;
-        inputs.delete(oldest);
+        if (inputs.size <= MAX_INPUTS && characters <= MAX_INPUT_CHARACTERS) break;
+        drop(oldest);
       }
     },
     find(scope, state) {
@@ -49,6 +65,13 @@ export function createInputBook(now: () => number): InputBook {
       if (known !== undefined) known.input = { ...known.input, charged: [] };
     },
   };
+}
+
+function sizeOf({ charged, methods }: OpenInput): number {
+  let size = 0;
+  for (const key of charged) size += key.length;
+  for (const [key, method] of methods) size += key.length + method.length;
+  return size;
 }
 
 /** What a call asks for, whatever was answered to the server's questions meanwhile. */

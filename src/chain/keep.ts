@@ -3,6 +3,7 @@ import { findMember, readString } from "../message/members.ts";
 import { opposite } from "../message/message.ts";
 import { innerOfResult, startedTask } from "../policy/rules/inner.ts";
 import type { RuleIndex } from "../policy/rules/rule-index.ts";
+import { taskScope } from "../policy/rules/tasks.ts";
 import type { Session } from "../session/session.ts";
 import type { Turn } from "../session/turn.ts";
 import { hashCall } from "./inputs.ts";
@@ -11,18 +12,17 @@ import type { ChainState } from "./state.ts";
 import type { Walk } from "./walk.ts";
 
 /** What is known of a request that goes on. */
-type Kept = Pick<Walk, "turn" | "call" | "caches" | "charged" | "forks" | "session">;
+type Kept = Pick<Walk, "turn" | "call"> & Pick<CallMemo, "caches" | "charged" | "forks">;
 
 /** Whether somebody will look into the params of a request when its answer comes this way. */
 export type WantsParams = RuleIndex["keepsParams"];
 
-/** Keeps with a request that goes on what will be asked for when its answer comes. */
-export function keepMemo({ turn, call, caches, charged, forks, session }: Kept, wantsParams: WantsParams): void {
+/** Keeps with a request what will be asked for when its answer comes, from the server or from us. */
+export function keepMemo({ turn, call, caches, charged, forks }: Kept, wantsParams: WantsParams): void {
   const { opens, message } = turn;
   const { envelope, bytes, direction } = message;
   if (opens === undefined || call === undefined || envelope.kind !== "request") return;
   const method = envelope.method.name;
-  if (method === "tools/call" && opens.subject !== null) session.countCall(opens.subject);
   const isKept = wantsParams(opposite(direction), method);
   if (!isKept && caches.length === 0 && charged.length === 0 && forks.length === 0) return;
   const { params } = envelope;
@@ -46,6 +46,11 @@ export function keepMemo({ turn, call, caches, charged, forks, session }: Kept, 
   call.memo = memo;
 }
 
+/** Counts a call of a tool that goes on. */
+export function countCall({ opens }: Turn, session: Walk["session"]): void {
+  if (opens?.method.name === "tools/call" && opens.subject !== null) session.countCall(opens.subject);
+}
+
 /** Keeps of an answer what others may ask for, and what it says about what is to come. */
 export function learnFromAnswer({ message, answers, session }: Turn, state: ChainState): void {
   const { envelope, bytes } = message;
@@ -65,7 +70,9 @@ export function learnFromAnswer({ message, answers, session }: Turn, state: Chai
     const params = memo?.params?.bytes ?? null;
     const { method, subject } = answers;
     const tool = method.name === "tools/call" ? subject : null;
-    if (taskId !== null) state.tasks.remember(session.scope, taskId, { method: method.name, tool, params });
+    // What is asked about a task starts none, whatever its answer looks like.
+    if (taskId !== null && !method.name.startsWith("tasks/"))
+      state.tasks.remember(taskScope(message.direction, session.scope), taskId, { method: method.name, tool, params });
   }
   if (!has("requestState")) return;
   const requestState = readString(bytes, findMember(bytes, result, "requestState"));

@@ -3,11 +3,17 @@ import { findMember, readString } from "../message/members.ts";
 import type { Message } from "../message/message.ts";
 import type { Moment } from "../policy/rules/compiled-rule.ts";
 import type { Part } from "../policy/rules/fields.ts";
-import { type InnerMessage, innerOfParams, innerOfResult, type InnerMessages } from "../policy/rules/inner.ts";
+import {
+  type InnerMessage,
+  innerOfParams,
+  innerOfResult,
+  type InnerMessages,
+  looksLike,
+} from "../policy/rules/inner.ts";
 import type { Gist } from "../policy/rules/rule-index.ts";
 import type { SessionFacts } from "../policy/rules/view.ts";
+import { taskScope } from "../policy/rules/tasks.ts";
 import { type Call, MAX_SUBJECT_CHARACTERS } from "../session/calls.ts";
-import type { SessionView } from "../session/session.ts";
 import type { Turn } from "../session/turn.ts";
 import type { CallMemo } from "./memo.ts";
 import type { ChainState } from "./state.ts";
@@ -69,13 +75,34 @@ export function innerStops(turn: Turn, facts: SessionFacts, state: ChainState): 
   else if ((envelope.kind === "request" || envelope.kind === "notification") && envelope.params !== null)
     found = innerOfParams(bytes, envelope.params, envelope.method.name);
   if (found === "unclear") return found;
-  return found.map((inner) => innerStop(turn, inner, facts, state));
+  return found.flatMap((inner) => {
+    if (inner.kind !== "response") return innerStop(turn, inner, facts, state);
+    const asked = askedFor(turn, inner.key, state);
+    const methods = asked === null ? looksLike(bytes, inner.result) : [asked];
+    return methods.map((method) => responseStop(turn, inner.result, method, facts));
+  });
 }
 
-function innerStop(turn: Turn, inner: InnerMessage, facts: SessionFacts, state: ChainState): Stop {
+/** An answer of a client's, inside the request that takes a call up again. */
+function responseStop({ message, session }: Turn, result: Span, method: string | null, facts: SessionFacts): Stop {
+  const { bytes, direction } = message;
+  const view = new View("result", direction, session, facts);
+  view.method = method;
+  view.params = undefined;
+  view.result = partOf(bytes, result);
+  const isList = method !== null && method.endsWith("/list");
+  return { ...answered(message, view, { kind: "result", id: NO_ID, result }), isList };
+}
+
+function innerStop(
+  turn: Turn,
+  inner: Exclude<InnerMessage, { kind: "response" }>,
+  facts: SessionFacts,
+  state: ChainState,
+): Stop {
   const { message, session } = turn;
   const { bytes, direction } = message;
-  const view = new View(inner.kind === "response" ? "result" : inner.kind, direction, session, facts);
+  const view = new View(inner.kind, direction, session, facts);
   switch (inner.kind) {
     case "request": {
       view.method = inner.method;
@@ -83,17 +110,12 @@ function innerStop(turn: Turn, inner: InnerMessage, facts: SessionFacts, state: 
       const envelope = { ...NO_REQUEST, params: inner.params };
       return { moment: "said", message: { ...message, envelope }, view, isInner: true, isList: false };
     }
-    case "response":
-      view.method = askedFor(turn, inner.key, state);
-      view.params = undefined;
-      view.result = partOf(bytes, inner.result);
-      return answered(message, view, { kind: "result", id: NO_ID, result: inner.result });
     case "result":
-      beOfTask(view, session, inner.taskId, state);
+      beOfTask(view, turn, inner.taskId, state);
       view.result = partOf(bytes, inner.result);
       return answered(message, view, { kind: "result", id: NO_ID, result: inner.result });
     case "error":
-      beOfTask(view, session, inner.taskId, state);
+      beOfTask(view, turn, inner.taskId, state);
       view.error = partOf(bytes, inner.error);
       return answered(message, view, { kind: "error", id: NO_ID, error: inner.error });
   }
@@ -112,8 +134,8 @@ function askedFor({ message, session }: Turn, key: string, { inputs }: ChainStat
 }
 
 /** What a task brings is for the call that started it. One that we have not seen can only have been a call of some tool. */
-function beOfTask(view: View, session: SessionView, taskId: string, { tasks }: ChainState): void {
-  const origin = tasks.find(session.scope, taskId);
+function beOfTask(view: View, { session, message }: Turn, taskId: string, { tasks }: ChainState): void {
+  const origin = tasks.find(taskScope(message.direction, session.scope), taskId);
   view.method = origin === undefined ? "tools/call" : origin.method;
   view.tool = origin?.tool;
   const params = origin?.params;

@@ -5,12 +5,13 @@ import { type Message, openMessage, whole } from "../message/message.ts";
 import { readText } from "../message/text.ts";
 import type { Verdict } from "../policy/verdict.ts";
 import { beginLook, type Look } from "../policy/rules/view.ts";
+import type { Rule } from "../policy/rules/rule.ts";
 import type { SessionRecord } from "../policy/rules/sessions.ts";
 import type { Call } from "../session/calls.ts";
 import type { Turn } from "../session/turn.ts";
 import type { Taken } from "../policy/rules/windows.ts";
 import type { CacheNote } from "./memo.ts";
-import type { ChainServices, ForkWatch } from "./services.ts";
+import type { ActionOf, ChainServices } from "./services.ts";
 import type { ChainState } from "./state.ts";
 import { innerStops, outerStop, type Stop } from "./stop.ts";
 
@@ -41,10 +42,16 @@ export interface Walk {
   look: Look;
   /** Its number among the stops inside; -1 for the message itself. */
   inner: number;
+  /** The stops inside, as they were last found, and in which message that was. */
+  inside: { readonly message: Message; readonly stops: ReturnType<typeof innerStops> } | null;
+  /** How many bytes were written anew for its changes. */
+  rewritten: number;
   /** What was decided, unless it goes on. */
   ruling: Ruling | null;
   /** Whether a rule has said that enough was judged, here. */
   isAllowed: boolean;
+  /** Whether nobody waits for it any more. */
+  isStopped: boolean;
   /** Whether any rule had something to say, here. */
   hasMatched: boolean;
   /** Who changed it last. */
@@ -52,7 +59,8 @@ export interface Walk {
   readonly notes: string[];
   readonly caches: CacheNote[];
   readonly charged: string[];
-  readonly forks: ForkWatch[];
+  /** The copies that are sent where the message itself goes on. */
+  readonly forks: { readonly action: ActionOf<"fork">; readonly rule: Rule }[];
   /** The limits it was charged to before, and is not again. */
   readonly exempt: readonly string[];
   isDetached: boolean;
@@ -75,8 +83,14 @@ export function isOver(walk: Walk): boolean {
 }
 
 /** Whether nothing can change any more what becomes of the message, all that is inside it included. */
-export function isRefused({ ruling, settings }: Walk): boolean {
-  return ruling !== null && settings.failFast;
+export function isRefused({ ruling, settings, isStopped }: Walk): boolean {
+  return isStopped || (ruling !== null && settings.failFast);
+}
+
+/** Ends what is waited for, and all that would come after it. */
+export function stopWalk(walk: Walk): void {
+  walk.isStopped = true;
+  walk.abort?.abort();
 }
 
 /** Refuses it. Of several refusals the first one is told. */
@@ -87,7 +101,8 @@ export function refuse(walk: Walk, rule: string, error: WireError): void {
 }
 
 /** Says that something went wrong in judging. */
-export function complain({ services }: Walk, rule: string, text: string): void {
+export function complain({ services, isStopped }: Walk, rule: string, text: string): void {
+  if (isStopped) return; // it was not the policy's fault
   services.report("warn", rule, `the policy could not be followed: ${text}`);
   services.count(`failed ${rule}`);
 }
@@ -95,6 +110,7 @@ export function complain({ services }: Walk, rule: string, text: string): void {
 /** Something went wrong in judging: what cannot be judged does not pass, unless somebody wrote that down. */
 export function fail(walk: Walk, rule: string, text: string): void {
   complain(walk, rule, text);
+  if (walk.settings.observe) return note(walk, "block", rule);
   if (walk.settings.onError === "allow") return;
   refuse(walk, rule, { code: BLOCKED, message: "Blocked by policy", data: { rule: bareName(rule), action: "block" } });
 }
@@ -134,12 +150,17 @@ export function apply(walk: Walk, rule: string, change: Change): void {
   if ("problem" in change) return fail(walk, rule, change.problem);
   if (change.edits.length === 0) return;
   const { message } = walk.turn;
+  walk.rewritten += message.end - message.start;
+  if (walk.rewritten > MAX_REWRITTEN_BYTES) return fail(walk, rule, "it is too large to be changed so often");
   const changed = openMessage(whole(splice(message, change.edits)), message.direction, "allow");
   if (changed.envelope.kind !== message.envelope.kind) return fail(walk, rule, "what came of it is no such message");
   replace(walk, changed);
   walk.isDetached = true;
   walk.changedBy = rule;
 }
+
+/** Every change is a new message, all of it: so much is written for one, however many there are inside. */
+const MAX_REWRITTEN_BYTES = 64 * 1024 * 1024;
 
 /** Copies the message, so that what it waits with is no more than itself. */
 export function detach(walk: Walk): void {
@@ -153,13 +174,22 @@ function replace(walk: Walk, message: Message): void {
   walk.turn = withMessage(walk.turn, message);
   walk.stop = outerStop(walk.turn, walk.session);
   if (walk.inner >= 0) {
-    const stops = innerStops(walk.turn, walk.session, walk.state);
+    const stops = stopsInside(walk);
     if (stops === "unclear" || walk.inner >= stops.length) throw new Error("what was inside is there no more");
     walk.stop = stops[walk.inner];
   }
   const { work } = walk.look;
   walk.look = beginLook(walk.stop.view);
   walk.look.work = work;
+}
+
+/** The stops inside the message as it is by now. They are looked for again only where it is another one. */
+export function stopsInside(walk: Walk): ReturnType<typeof innerStops> {
+  const { turn, session, state, inside } = walk;
+  if (inside !== null && inside.message === turn.message) return inside.stops;
+  const stops = innerStops(turn, session, state);
+  walk.inside = { message: turn.message, stops };
+  return stops;
 }
 
 function withMessage(turn: Turn, message: Message): Turn {

@@ -65,6 +65,8 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
     async adopt(policy) {
       const chain = await build(policy);
       rulebook.current = { policy: makePolicy(policy.tools, namesIn(policy)), chain, observe };
+      // Lists in there are as the filter of before left them.
+      state.answers.clear();
       // Limits of rules that are gone are gone; those of rules that stay count on.
       const ids = new Set(policy.interceptor.rules.map(({ id }) => id));
       state.limits.forget((key) => {

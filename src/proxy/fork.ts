@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { type Contact, findServer, openContact } from "../bridge/find-server.ts";
 import type { ChainServices, ForkWatch } from "../chain/services.ts";
 import { parseAddress } from "../link/upstream/address.ts";
@@ -38,7 +39,7 @@ export function createFork({ reporter, witness, version }: ForkOptions): Fork & 
     const method = envelope.method.name;
     const question = { method, cursor: null, timeoutMs: ANSWER_MS };
     const era = eraOf(bytes, envelope.params);
-    const answers: Promise<string>[] = [];
+    const answers: Promise<Gist>[] = [];
     for (let copy = 0; copy < action.copies; copy++) {
       if (sent >= MAX_COPIES) {
         witness.count(`fork skipped ${name}`);
@@ -53,21 +54,21 @@ export function createFork({ reporter, witness, version }: ForkOptions): Fork & 
               era: greeting.era,
               params: copyParams(message, greeting.meta, false),
             }));
-      answers.push(asked.then(gistOf, (error: Error) => `failed: ${error.message}`).finally(() => sent--));
+      answers.push(asked.then(gistOf, (error: Error) => makeGist(`failed: ${error.message}`)).finally(() => sent--));
     }
     return watch(name, method, answers);
   };
 
-  function watch(name: string, method: string, answers: readonly Promise<string>[]): ForkWatch {
+  function watch(name: string, method: string, answers: readonly Promise<Gist>[]): ForkWatch {
     return {
       answered(message) {
         const own = gistOf(message);
         for (const answer of answers) {
           void answer.then((other) => {
-            const isSame = own === other;
+            const isSame = own.hash === other.hash;
             witness.count(`fork ${isSame ? "same" : "differs"} ${name}`);
             if (!isSame) {
-              const fields = { method, request: cut(own), copy: cut(other) };
+              const fields = { method, request: own.shown, copy: other.shown };
               reporter.report(name, "a copy was answered differently", { level: "info", fields });
             }
           });
@@ -165,14 +166,20 @@ function member(key: string, text: string): string {
   return `${JSON.stringify(key)}:${text}`;
 }
 
-/** What an answer says, whatever its id and however it is spelled. */
-function gistOf({ bytes, envelope }: Message): string {
-  if (envelope.kind === "result") return `result ${canonicalText(bytes, envelope.result)}`;
-  return envelope.kind === "error" ? `error ${canonicalText(bytes, envelope.error)}` : "no answer";
+/** What an answer says, whatever its id and however it is spelled. Its text is not kept: a request may wait for long. */
+interface Gist {
+  readonly hash: string;
+  readonly shown: string;
+}
+
+function gistOf({ bytes, envelope }: Message): Gist {
+  if (envelope.kind === "result") return makeGist(`result ${canonicalText(bytes, envelope.result)}`);
+  return makeGist(envelope.kind === "error" ? `error ${canonicalText(bytes, envelope.error)}` : "no answer");
+}
+
+function makeGist(text: string): Gist {
+  const shown = text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOWN)}…` : text;
+  return { hash: createHash("sha256").update(text).digest("base64url"), shown: Buffer.from(shown).toString() };
 }
 
 const MAX_SHOWN = 200;
-
-function cut(text: string): string {
-  return text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOWN)}…` : text;
-}

@@ -1,6 +1,6 @@
 import { act } from "../action/act.ts";
 import type { Outcome } from "../action/outcome.ts";
-import type { Chain } from "../chain/chain.ts";
+import type { Chain, PendingDecision } from "../chain/chain.ts";
 import { composeResult } from "../message/compose.ts";
 import { type Message, openMessage, opposite, whole } from "../message/message.ts";
 import { judge, type Policy } from "../policy/judge.ts";
@@ -73,10 +73,10 @@ export function createDecide({ session, learner, witness, room, settle }: Decide
   /** Goes on with what the chain says, now or when it has said it. */
   function heed(
     turn: Turn,
-    walked: Decision | Promise<Decision>,
+    walked: Decision | PendingDecision,
     next: (walked: Decision) => Outcome | Promise<Outcome>,
   ): Outcome | Promise<Outcome> {
-    return walked instanceof Promise ? room.hold(turn, walked, next, TOO_MUCH) : next(walked);
+    return "stop" in walked ? room.hold(turn, walked.decided, next, TOO_MUCH, walked.stop) : next(walked);
   }
 
   /** Carries out what the chain made of a message on which nobody else had said no. */

@@ -12,13 +12,15 @@ export interface WaitingRoom {
   /**
    * Lets a message wait; the conversation goes on around it. The id of a request is taken meanwhile, and that of an
    * answer is not waited for any more. Whoever withdraws the call, or gives it up, ends the wait. `instead` is what
-   * becomes of it where there is no room.
+   * becomes of it where there is no room. Who ends a wait early is told to `stop` what was waited for; until that has
+   * stopped, it keeps the message, and the message takes its room.
    */
   hold<Value>(
     turn: Turn,
     until: Promise<Value>,
     next: (value: Value) => Outcome | Promise<Outcome>,
     instead: Decision,
+    stop?: () => void,
   ): Promise<Outcome>;
   /** Ends the wait of a message that goes nowhere any more, and says which one that was. */
   release(call: Call): { readonly turn: Turn; readonly instead: Decision } | undefined;
@@ -37,8 +39,8 @@ export function createWaitingRoom({ session, maxParkedBytes, settle, fail }: Wai
   let parkedBytes = 0;
   const parked = new Map<Call, { readonly turn: Turn; readonly instead: Decision; readonly wake: () => void }>();
 
-  function hasRoom({ message }: Turn): boolean {
-    return parkedBytes + message.end - message.start <= maxParkedBytes;
+  function hasRoom(turn: Turn): boolean {
+    return parkedBytes + sizeOf(turn) <= maxParkedBytes;
   }
 
   async function hold<Value>(
@@ -46,21 +48,30 @@ export function createWaitingRoom({ session, maxParkedBytes, settle, fail }: Wai
     until: Promise<Value>,
     next: (value: Value) => Outcome | Promise<Outcome>,
     instead: Decision,
+    stop?: () => void,
   ): Promise<Outcome> {
     const { opens, answers, message } = turn;
     const { bytes, start, end, direction, ascii } = message;
-    if (!hasRoom(turn)) return settle(turn, instead);
+    if (!hasRoom(turn)) {
+      stop?.();
+      until.catch(() => {}); // nobody waits for it, nor for its failure
+      return settle(turn, instead);
+    }
     const call = opens ?? answers;
     const table = session.calls[opens === undefined ? opposite(direction) : direction];
     if (opens !== undefined) table.open(opens);
     if (call !== undefined) call.parked = true;
-    parkedBytes += end - start;
+    const size = sizeOf(turn);
+    const makeRoom = (): void => void (parkedBytes -= size);
+    parkedBytes += size;
+    if (stop !== undefined) until.then(makeRoom, makeRoom);
     const released = new Promise<typeof RELEASED>((resolve) => {
       if (call !== undefined) parked.set(call, { turn, instead, wake: () => resolve(RELEASED) });
     });
     try {
       const value = await Promise.race([until, released]);
       // Withdrawn, or answered when the conversation ended.
+      if (value === RELEASED) stop?.();
       if (value === RELEASED || (call !== undefined && parked.get(call)?.turn !== turn)) return NOTHING;
       leave();
       const outcome = await next(value);
@@ -70,7 +81,7 @@ export function createWaitingRoom({ session, maxParkedBytes, settle, fail }: Wai
       leave();
       return fail({ bytes, start, end, ascii }, direction, error);
     } finally {
-      parkedBytes -= end - start;
+      if (stop === undefined) makeRoom();
     }
 
     function leave(): void {
@@ -92,5 +103,12 @@ export function createWaitingRoom({ session, maxParkedBytes, settle, fail }: Wai
     },
   };
 }
+
+/** What a message takes up while it waits. A small one keeps others alive that were read with it. */
+function sizeOf({ message }: Turn): number {
+  return Math.max(message.end - message.start, LEAST_BYTES);
+}
+
+const LEAST_BYTES = 16_384;
 
 const RELEASED = Symbol("released");

@@ -53,6 +53,28 @@ export function innerOfParams(bytes: Buffer, params: Span, method: string): Inne
   return count > MAX_INNER_MESSAGES ? "unclear" : inner;
 }
 
+/**
+ * What a client's answer is an answer to, by its members: a server need not give its questions a state that we would know
+ * them by. More than one where it could be either; null where it could be none.
+ */
+export function looksLike(bytes: Buffer, result: Span): readonly (string | null)[] {
+  const methods = new Set<string>();
+  if (kindAt(bytes, result.start) === "object")
+    eachMember(bytes, result, (key) => {
+      const method = key.length > MAX_TELLING ? undefined : TELLING.get(fold(key));
+      if (method !== undefined) methods.add(method);
+    });
+  return methods.size === 0 ? [null] : [...methods];
+}
+
+const MAX_TELLING = 32;
+const TELLING = new Map([
+  ["role", "sampling/createMessage"],
+  ["model", "sampling/createMessage"],
+  ["action", "elicitation/create"],
+  ["roots", "roots/list"],
+]);
+
 /** Whose answers are the state of a task. */
 const TASK_STATES = new Set(["tasks/get", "tasks/update", "tasks/cancel"]);
 

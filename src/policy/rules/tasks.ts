@@ -1,3 +1,5 @@
+import type { Direction } from "../../message/message.ts";
+
 /** What is remembered of the call that started a task. */
 export interface TaskOrigin {
   readonly method: string;
@@ -12,6 +14,14 @@ export interface TaskBook {
   find(scope: string, taskId: string): TaskOrigin | undefined;
   forget(scope: string, taskId: string): void;
   readonly size: number;
+}
+
+/**
+ * Whose tasks they are: those that one side runs, in one conversation. Whoever sends what a task brings runs it. Without
+ * the side, a client could call the server's task its own, and have what that brings judged as something else.
+ */
+export function taskScope(sender: Direction, scope: string): string {
+  return `${sender} ${scope}`;
 }
 
 /** How much a book holds. */
