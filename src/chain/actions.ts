@@ -32,6 +32,11 @@ export function isDeciding(action: RuleAction): boolean {
   return action.does !== "fork" && !isWatching(action);
 }
 
+/** Whether an action can say no, whatever the message is by then. */
+export function canRefuse({ does }: RuleAction): boolean {
+  return does === "block" || does === "inject_error" || does === "webhook" || does === "run_script";
+}
+
 /** Carries one action out. A promise only where something has to be waited for. */
 export function perform(
   walk: Walk,
@@ -154,7 +159,7 @@ function changeResult(walk: Walk, name: string, field: Field, value: Json): void
   if (kind === "result") return apply(walk, name, setResult(stop.message, field, value));
   if (kind !== "request" || stop.isInner) return; // a notification has no result, and an error is one instead of it
   const text = encodeJson(value);
-  const before = ruling?.verdict.do === "reply" ? ruling.verdict.result : EMPTY;
+  const before = ruling?.verdict.do === "reply" && ruling.isKept !== true ? ruling.verdict.result : EMPTY;
   const span = { start: 0, end: before.length };
   const change = text === null ? problem("the value is not JSON") : setAt(before, span, field.steps, text);
   if ("problem" in change) return fail(walk, name, change.problem);
@@ -215,7 +220,7 @@ function cache(walk: Walk, rule: Rule, { key, ttlMs, scope }: ActionOf<"cache">)
     return;
   }
   const result = resultFromCache(known.answer, known.ageMs);
-  walk.ruling ??= { verdict: { do: "reply", result }, rule: nameOf(rule) };
+  walk.ruling ??= { verdict: { do: "reply", result }, rule: nameOf(rule), isKept: true };
 }
 
 function limit(walk: Walk, rule: Rule, action: ActionOf<"rate_limit">): void {

@@ -5,9 +5,9 @@ import type { SessionRecord } from "../policy/rules/sessions.ts";
 import { beginLook } from "../policy/rules/view.ts";
 import { type Decision, PASS } from "../policy/verdict.ts";
 import type { Turn } from "../session/turn.ts";
-import { foresee, isDeciding, isWatching, nameOf, perform, sendCopies, type Transforms } from "./actions.ts";
+import { canRefuse, foresee, isDeciding, isWatching, nameOf, perform, sendCopies, type Transforms } from "./actions.ts";
 import { createInsight } from "./insight.ts";
-import { countCall, findExempt, keepMemo, learnFromAnswer, type WantsParams } from "./keep.ts";
+import { countCall, findExempt, keepMemo, learnFromAnswer, type Wants } from "./keep.ts";
 import type { ChainServices } from "./services.ts";
 import type { ChainState } from "./state.ts";
 import { runSteps } from "./run-steps.ts";
@@ -25,6 +25,7 @@ import {
   refuse,
   stopsInside,
   stopWalk,
+  proceed,
   type Walk,
 } from "./walk.ts";
 
@@ -58,8 +59,8 @@ export function createChain(options: ChainOptions): Chain {
   const { settings, index, transforms, methodSteps, steps, state, services } = options;
   const allSteps = [...methodSteps, ...steps];
   const looksInside = createInsight(index, allSteps, settings.defaultAction === "block");
-  const wantsParams: WantsParams = (direction, method) =>
-    index.keepsParams(direction, method) || allSteps.some((step) => step.concerns("answered", method));
+  const wants: Wants = (direction, method) =>
+    allSteps.some((step) => step.concerns("answered", method)) ? "params" : index.keeps(direction, method);
 
   function begin(turn: Turn, session: SessionRecord): Walk {
     const stop = outerStop(turn, session);
@@ -96,13 +97,13 @@ export function createChain(options: ChainOptions): Chain {
   function judgeStop(walk: Walk): void | Promise<void> {
     walk.isAllowed = false;
     walk.hasMatched = false;
-    return then(askAll(walk), () => judgeByDefault(walk));
+    return proceed(askAll(walk), () => judgeByDefault(walk));
   }
 
   function askAll(walk: Walk): void | Promise<void> {
-    return then(runSteps(walk, methodSteps, false), () => {
+    return proceed(runSteps(walk, methodSteps, false), () => {
       if (isOver(walk)) return;
-      return then(runRules(walk), () => {
+      return proceed(runRules(walk), () => {
         if (!isOver(walk)) return runSteps(walk, steps, settings.parallel);
       });
     });
@@ -166,7 +167,10 @@ export function createChain(options: ChainOptions): Chain {
       () => (walk.isStopped ? 0 : rule.actions.length),
       (nth) => {
         const action = rule.actions[nth];
-        const isDone = walk.isAllowed || (walk.ruling !== null && !isOwnReply(walk, compiled));
+        // It does not go to the server any more: all that is left to say is no.
+        if (walk.ruling?.isKept === true && !canRefuse(action) && !isWatching(action)) return;
+        const isDone =
+          walk.isAllowed || (walk.ruling !== null && walk.ruling.isKept !== true && !isOwnReply(walk, compiled));
         if (isDone && !isWatching(action)) {
           const isWorse = !settings.failFast && (action.does === "block" || action.does === "inject_error");
           if (walk.isAllowed || !isWorse) return;
@@ -219,12 +223,12 @@ export function createChain(options: ChainOptions): Chain {
     const note = notes.length === 0 ? {} : { note: notes.join(" ") };
     if (ruling !== null) {
       // What we answer ourselves is judged like the server's answer, and with its request at hand.
-      if (ruling.verdict.do === "reply") keepMemo({ turn, call: walk.call, ...NOTHING_KEPT }, wantsParams);
+      if (ruling.verdict.do === "reply") keepMemo({ turn, call: walk.call, ...NOTHING_KEPT }, wants);
       return { ...ruling, ...note };
     }
     if (walk.isStopped) return PASS; // nobody hears it
     countCall(turn, walk.session);
-    if ("method" in turn.message.envelope) keepMemo({ ...walk, forks: sendCopies(walk) }, wantsParams);
+    if ("method" in turn.message.envelope) keepMemo({ ...walk, forks: sendCopies(walk) }, wants);
     if (changedBy === null) return notes.length === 0 ? PASS : { ...PASS, ...note };
     return { verdict: { do: "change", message: turn.message }, rule: changedBy, ...note };
   }
@@ -242,7 +246,7 @@ export function createChain(options: ChainOptions): Chain {
     if (index.find({ moment, direction, method, tool: isList ? undefined : tool }).length > 0) return null;
     if (allSteps.some((step) => step.concerns(moment, method)) || looksInside(turn)) return null;
     countCall(turn, session);
-    if (isSaid) keepMemo({ turn, call: turn.opens, ...NOTHING_KEPT }, wantsParams);
+    if (isSaid) keepMemo({ turn, call: turn.opens, ...NOTHING_KEPT }, wants);
     return PASS;
   }
 
@@ -255,7 +259,7 @@ export function createChain(options: ChainOptions): Chain {
       const passed = passBy(turn, kind, session);
       if (passed !== null) return passed;
       const walk = begin(turn, session);
-      const wait = then(judgeStop(walk), () => goInside(walk));
+      const wait = proceed(judgeStop(walk), () => goInside(walk));
       if (wait === undefined) return conclude(walk);
       return { decided: wait.then(() => conclude(walk)), stop: () => stopWalk(walk) };
     },
@@ -272,20 +276,6 @@ const BY_DEFAULT: WireError = {
   data: { rule: "default", action: "block" },
 };
 
-/** Goes on at once, or when something has been waited for. */
-function then(wait: void | Promise<void>, next: () => void | Promise<void>): void | Promise<void> {
-  return wait === undefined ? next() : afterwards(wait, next);
-}
-
-async function afterwards(wait: Promise<void>, next: () => void | Promise<void>): Promise<void> {
-  await wait;
-  await next();
-}
-
-function isHiding({ rule }: CompiledRule): boolean {
-  return rule.actions.some(({ does }) => does === "hide");
-}
-
 /** A reply that the same rule is still making. */
 function isOwnReply({ ruling }: Walk, { rule }: CompiledRule): boolean {
   return ruling?.verdict.do === "reply" && ruling.rule === nameOf(rule);
@@ -298,4 +288,8 @@ function following({ compiled }: Candidate, candidates: readonly Candidate[]): C
     if (other.rule.priority !== priority) return other.rule.priority < priority;
     return other.order > compiled.order;
   });
+}
+
+function isHiding({ rule }: CompiledRule): boolean {
+  return rule.actions.some(({ does }) => does === "hide");
 }

@@ -9,22 +9,24 @@ import type { Turn } from "../session/turn.ts";
 import { hashCall } from "./inputs.ts";
 import { type CallMemo, MAX_KEPT_BYTES, MAX_KEPT_PARAMS } from "./memo.ts";
 import type { ChainState } from "./state.ts";
+import { readClaimedClient } from "./view.ts";
 import type { Walk } from "./walk.ts";
 
 /** What is known of a request that goes on. */
 type Kept = Pick<Walk, "turn" | "call"> & Pick<CallMemo, "caches" | "charged" | "forks">;
 
-/** Whether somebody will look into the params of a request when its answer comes this way. */
-export type WantsParams = RuleIndex["keepsParams"];
+/** What somebody wants to know of a request when its answer comes this way. */
+export type Wants = RuleIndex["keeps"];
 
 /** Keeps with a request what will be asked for when its answer comes, from the server or from us. */
-export function keepMemo({ turn, call, caches, charged, forks }: Kept, wantsParams: WantsParams): void {
+export function keepMemo({ turn, call, caches, charged, forks }: Kept, wants: Wants): void {
   const { opens, message } = turn;
   const { envelope, bytes, direction } = message;
   if (opens === undefined || call === undefined || envelope.kind !== "request") return;
   const method = envelope.method.name;
-  const isKept = wantsParams(opposite(direction), method);
-  if (!isKept && caches.length === 0 && charged.length === 0 && forks.length === 0) return;
+  const wanted = wants(opposite(direction), method);
+  const isKept = wanted === "params";
+  if (wanted === "nothing" && caches.length === 0 && charged.length === 0 && forks.length === 0) return;
   const { params } = envelope;
   const size = params === null ? 0 : params.end - params.start;
   const room = (turn.session as Session).calls[direction].keptBytes();
@@ -41,6 +43,8 @@ export function keepMemo({ turn, call, caches, charged, forks }: Kept, wantsPara
     caches,
     charged,
     forks,
+    // By the handshake all of a session are known; without one, who asks says so in each request.
+    client: turn.session.client() ?? readClaimedClient(bytes, params),
     hash: charged.length === 0 || params === null ? null : hashCall(bytes, params),
   };
   call.memo = memo;

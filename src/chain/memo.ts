@@ -6,6 +6,8 @@ import type { Part } from "../policy/rules/fields.ts";
 export interface CallMemo extends Keepsake {
   /** A copy of its params, where a rule will look into them. Undefined where they were too large to keep. */
   readonly params: Part | null | undefined;
+  /** What the client called itself. */
+  readonly client: string | null;
   /** Under which keys the answer is to be kept. */
   readonly caches: readonly CacheNote[];
   /** The limits it was charged to. They are not charged again where the same call is taken up once more. */

@@ -17,7 +17,7 @@ import { type Call, MAX_SUBJECT_CHARACTERS } from "../session/calls.ts";
 import type { Turn } from "../session/turn.ts";
 import type { CallMemo } from "./memo.ts";
 import type { ChainState } from "./state.ts";
-import { View } from "./view.ts";
+import { readClaimedClient, View } from "./view.ts";
 
 /** Where the chain stops to judge: at a message, or at one that is inside of it. */
 export interface Stop {
@@ -84,9 +84,11 @@ export function innerStops(turn: Turn, facts: SessionFacts, state: ChainState): 
 }
 
 /** An answer of a client's, inside the request that takes a call up again. */
-function responseStop({ message, session }: Turn, result: Span, method: string | null, facts: SessionFacts): Stop {
+function responseStop(turn: Turn, result: Span, method: string | null, facts: SessionFacts): Stop {
+  const { message, session } = turn;
   const { bytes, direction } = message;
   const view = new View("result", direction, session, facts);
+  view.asker = askerOf(turn);
   view.method = method;
   view.params = undefined;
   view.result = partOf(bytes, result);
@@ -103,6 +105,7 @@ function innerStop(
   const { message, session } = turn;
   const { bytes, direction } = message;
   const view = new View(inner.kind, direction, session, facts);
+  view.asker = askerOf(turn);
   switch (inner.kind) {
     case "request": {
       view.method = inner.method;
@@ -119,6 +122,13 @@ function innerStop(
       view.error = partOf(bytes, inner.error);
       return answered(message, view, { kind: "error", id: NO_ID, error: inner.error });
   }
+}
+
+/** Who asked for what a message is inside of, or said it. */
+function askerOf({ message, answers }: Turn): string | null {
+  if (answers !== undefined) return (answers.memo as CallMemo | null)?.client ?? null;
+  const { envelope, bytes } = message;
+  return "params" in envelope ? readClaimedClient(bytes, envelope.params) : null;
 }
 
 function answered(message: Message, view: View, envelope: Message["envelope"]): Stop {
@@ -156,6 +166,7 @@ function askedBy(view: View, { method, subject, memo }: Call): void {
   view.tool = method.name === "tools/call" ? toolOf(subject) : null;
   // Not kept: no rule that is asked for this answer looks into them, unless the policy changed meanwhile.
   view.params = memo === null ? undefined : (memo as CallMemo).params;
+  view.asker = memo === null ? null : (memo as CallMemo).client;
 }
 
 /** Of a name that is too long to be kept whole nobody can tell which one it is. */

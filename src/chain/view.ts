@@ -1,3 +1,4 @@
+import type { Span } from "../message/envelope.ts";
 import type { Direction } from "../message/message.ts";
 import { findMember } from "../message/members.ts";
 import type { Part } from "../policy/rules/fields.ts";
@@ -18,6 +19,8 @@ export class View implements RuleView {
   result: Part | null = null;
   error: Part | null = null;
   tool: string | null | undefined = null;
+  /** What the one called itself whose request this answers. */
+  asker: string | null = null;
   readonly #owner: SessionView;
 
   constructor(kind: RuleView["kind"], direction: Direction, owner: SessionView, session: SessionFacts) {
@@ -30,10 +33,9 @@ export class View implements RuleView {
   /** By the handshake; since 2026-07-28 a client says in each request who it is. */
   get client(): string | null {
     const { params } = this;
-    const known = this.#owner.client();
+    const known = this.#owner.client() ?? this.asker;
     if (known !== null || params === null || params === undefined) return known;
-    const meta = findMember(params.bytes, params, "_meta");
-    return meta === null ? null : readClientName(params.bytes, findMember(params.bytes, meta, CLIENT_KEY));
+    return readClaimedClient(params.bytes, params);
   }
 
   get identity(): string | null {
@@ -47,8 +49,15 @@ export class View implements RuleView {
     view.params = this.params;
     view.result = element;
     view.tool = tool;
+    view.asker = this.asker;
     return view;
   }
+}
+
+/** What a client calls itself in a request, where it does. */
+export function readClaimedClient(bytes: Buffer, params: Span | null): string | null {
+  const meta = params === null ? null : findMember(bytes, params, "_meta");
+  return meta === null ? null : readClientName(bytes, findMember(bytes, meta, CLIENT_KEY));
 }
 
 const CLIENT_KEY = "io.modelcontextprotocol/clientInfo";

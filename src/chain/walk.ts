@@ -75,6 +75,8 @@ export interface Walk {
 export interface Ruling {
   readonly verdict: Extract<Verdict, { do: "deny" | "drop" | "reply" }>;
   readonly rule: string;
+  /** Whether it is an answer that was kept: who refuses the request has the last word all the same. */
+  readonly isKept?: boolean;
 }
 
 /** Whether enough was judged where the walk stands. */
@@ -84,7 +86,7 @@ export function isOver(walk: Walk): boolean {
 
 /** Whether nothing can change any more what becomes of the message, all that is inside it included. */
 export function isRefused({ ruling, settings, isStopped }: Walk): boolean {
-  return isStopped || (ruling !== null && settings.failFast);
+  return isStopped || (ruling !== null && ruling.isKept !== true && settings.failFast);
 }
 
 /** Ends what is waited for, and all that would come after it. */
@@ -246,4 +248,14 @@ export function inOrder(
     const wait = visit(nth);
     if (wait !== undefined) return wait.then(() => inOrder(count, visit, nth + 1));
   }
+}
+
+/** Goes on at once, or when something has been waited for. */
+export function proceed(wait: void | Promise<void>, next: () => void | Promise<void>): void | Promise<void> {
+  return wait === undefined ? next() : afterwards(wait, next);
+}
+
+async function afterwards(wait: Promise<void>, next: () => void | Promise<void>): Promise<void> {
+  await wait;
+  await next();
 }

@@ -31,6 +31,14 @@ export interface WorldOptions {
 
 const FLUSH_MS = 1000;
 
+/** What a script gets of our environment: what programs need to run, and none of the secrets that others need. */
+function plainEnvironment(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  return Object.fromEntries(Object.entries(env).filter(([name]) => PLAIN.test(name)));
+}
+
+const PLAIN =
+  /^(?:PATH|HOME|USER|LOGNAME|SHELL|LANG|LANGUAGE|LC_\w+|TZ|TMPDIR|TEMP|TMP|SystemRoot|windir|ComSpec|PATHEXT|USERPROFILE|APPDATA|LOCALAPPDATA|ProgramData|FAIRLEAD_SCRIPT_\w+)$/i;
+
 /** Makes what the chain needs of the world. */
 export function createWorld({ log, reporter, witness, folder, fork, now }: WorldOptions): World {
   const webhooks = new Map<string, Webhook>();
@@ -51,6 +59,7 @@ export function createWorld({ log, reporter, witness, folder, fork, now }: World
   function runner(): ScriptRunner {
     scripts ??= createScriptRunner({
       cwd: folder,
+      env: plainEnvironment(process.env),
       onComplaint: (path, text) => reporter.report("script", text, { level: "info", fields: { script: path } }),
       onTrouble: (text) => log.warn(text),
     });

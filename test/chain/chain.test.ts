@@ -491,3 +491,44 @@ test("rules see who the client is and how many calls there were", async () => {
   );
   expect(heard("client")).toContain('"you"');
 });
+
+function calledBy(name: string): object {
+  return {
+    _meta: {
+      "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+      "io.modelcontextprotocol/clientInfo": { name, version: "1" },
+    },
+  };
+}
+
+test("without a handshake a client's name is known when its answer comes, too", async () => {
+  const { client, server, heard } = await stageRules(
+    rules(`- id: not-you
+  conditions: [{ client_matches: "^bad" }, { result_exists: content }]
+  actions: [{ block: "not for you" }]`),
+  );
+  await client(call(1, "x", {}, calledBy("bad one")), call(2, "x", {}, calledBy("good one")));
+  await server(result(1, { content: [] }), result(2, { content: [] }));
+  const [bad, good] = heard("client").trimEnd().split("\n");
+  expect(bad).toContain("not for you");
+  expect(`${good}\n`).toBe(result(2, { content: [] }));
+});
+
+test("an answer that was kept is given only where no rule refuses the request", async () => {
+  const text = rules(`- id: keep
+  priority: 9
+  conditions: [{ method_equals: resources/list }]
+  actions: [{ cache: { key: k, ttl: 1h, scope: shared } }]
+- id: no-guests
+  conditions: [{ method_equals: resources/list }, { identity_matches: "^guest" }]
+  actions: [{ block: "no guests" }]`);
+  const admin = await stageRules(text, { owner: { identity: "admin", scope: null } });
+  await admin.client(line({ id: 1, method: "resources/list" }));
+  await admin.server(result(1, { resources: [] }));
+  admin.heard("server");
+  await admin.client(line({ id: 2, method: "resources/list" }));
+  expect(admin.heard("server")).toBe("");
+  const guest = await stageRules(text, { owner: { identity: "guest", scope: null }, state: admin.state });
+  await guest.client(line({ id: 3, method: "resources/list" }));
+  expect(guest.heard("client")).toContain("no guests");
+});

@@ -25,12 +25,15 @@ export function askCandidate({ clauses }: Candidate, look: Look): Answer {
   return askAll(clauses, look);
 }
 
+/** What is to be kept of a request until its answer comes. */
+export type Kept = "params" | "client" | "nothing";
+
 /** The rules of a policy, found by what a message is about. */
 export interface RuleIndex {
   /** The rules that may match, those with the highest priority first, then in the order of the file. */
   find(gist: Gist): readonly Candidate[];
-  /** Whether some rule will look into the params of a request once its answer comes this way. */
-  keepsParams(direction: Direction, method: string): boolean;
+  /** What rules want to know of a request once its answer comes this way: its params, who asked, or nothing. */
+  keeps(direction: Direction, method: string): Kept;
 }
 
 /** So many methods, and names of tools, have their rules remembered. For others they are picked anew. */
@@ -45,7 +48,7 @@ export function createRuleIndex(rules: readonly CompiledRule[]): RuleIndex {
     .filter(({ rule }) => rule.mode !== "off")
     .sort((one, other) => other.rule.priority - one.rule.priority || one.order - other.order);
   const shelves = { said: { up: shelf(), down: shelf() }, answered: { up: shelf(), down: shelf() } };
-  const kept = { up: new Map<string, boolean>(), down: new Map<string, boolean>() };
+  const kept = { up: new Map<string, Kept>(), down: new Map<string, Kept>() };
   let remembered = 0;
 
   function shelfOf({ moment, direction, method }: Gist): Shelf {
@@ -77,14 +80,15 @@ export function createRuleIndex(rules: readonly CompiledRule[]): RuleIndex {
 
   return {
     find,
-    keepsParams(direction, method) {
+    keeps(direction, method) {
       // By its method only: a look into a map for every request is all that this may cost.
       const known = kept[direction].get(method);
       if (known !== undefined) return known;
       const rulesFor = shelfOf({ moment: "answered", direction, method, tool: undefined }).rules;
-      const isKept = rulesFor.some(({ compiled }) => compiled.looksIntoParams);
-      if (kept[direction].size < MAX_REMEMBERED) kept[direction].set(method, isKept);
-      return isKept;
+      const looks = rulesFor.some(({ compiled }) => compiled.looksIntoParams);
+      const found = looks ? "params" : rulesFor.length > 0 ? "client" : "nothing";
+      if (kept[direction].size < MAX_REMEMBERED) kept[direction].set(method, found);
+      return found;
     },
   };
 }

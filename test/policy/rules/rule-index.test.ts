@@ -153,8 +153,8 @@ test("params are kept until the answer only where a rule will look into them", (
       null,
     ),
   );
-  expect(index.keepsParams("down", "tools/call")).toBe(true);
-  expect(index.keepsParams("down", "tools/list")).toBe(false);
+  expect(index.keeps("down", "tools/call")).toBe("params");
+  expect(index.keeps("down", "tools/list")).toBe("client");
 });
 
 /** Nanoseconds for one judgement: the best of several rounds, because others use the machine too. */
