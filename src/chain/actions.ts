@@ -29,7 +29,7 @@ export function isWatching(action: RuleAction): boolean {
 
 /** Whether an action has a part in what becomes of a message. */
 export function isDeciding(action: RuleAction): boolean {
-  return action.does !== "fork" && !isWatching(action);
+  return action.does !== "fork" && action.does !== "set_state" && !isWatching(action);
 }
 
 /** Whether an action can say no, whatever the message is by then. */
@@ -90,6 +90,10 @@ export function perform(
       return cache(walk, rule, action);
     case "rate_limit":
       return limit(walk, rule, action);
+    case "set_state":
+      if (!walk.session.note(action.key, action.value === null ? undefined : action.value))
+        fail(walk, name, "there is no room for more state in this session");
+      return;
     case "hide":
       return apply(walk, name, hideElements(stop.message, stop.view, compiled));
   }

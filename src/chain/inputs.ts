@@ -23,13 +23,12 @@ export interface InputBook {
   readonly characters: number;
 }
 
-const MAX_INPUTS = 10_000;
 /** Characters of all that is remembered. The names of the questions are the server's, and may be long. */
 const MAX_INPUT_CHARACTERS = 8 * 1024 * 1024;
 const INPUT_TTL_MS = 3_600_000;
 
 /** Makes a book in memory. Where it is full, the oldest go. */
-export function createInputBook(now: () => number): InputBook {
+export function createInputBook(now: () => number, maxInputs: number): InputBook {
   const inputs = new Map<string, { input: OpenInput; readonly size: number; readonly until: number }>();
   let characters = 0;
 
@@ -52,7 +51,7 @@ export function createInputBook(now: () => number): InputBook {
       inputs.set(key, { input, size, until: now() + INPUT_TTL_MS });
       characters += size;
       for (const oldest of inputs.keys()) {
-        if (inputs.size <= MAX_INPUTS && characters <= MAX_INPUT_CHARACTERS) break;
+        if (inputs.size <= maxInputs && characters <= MAX_INPUT_CHARACTERS) break;
         drop(oldest);
       }
     },

@@ -17,6 +17,8 @@ export interface ChainState {
 export interface ChainStateOptions {
   readonly ttlMs?: number | null;
   readonly maxSessions?: number | null;
+  /** Of those that go beyond one request and its answer: tasks, and calls that wait for somebody's answers. */
+  readonly maxConversations?: number | null;
   readonly now: () => number;
 }
 
@@ -26,11 +28,11 @@ const MAX_NAMES = 256;
 const MAX_STATE_CHARACTERS = 65_536;
 const MAX_KEYS = 100_000;
 const MAX_MOMENTS = 1_000_000;
-const MAX_TASKS = 10_000;
+const MAX_CONVERSATIONS = 10_000;
 const MAX_TASK_BYTES = 16 * 1024 * 1024;
 
 /** Makes it, in memory. */
-export function createChainState({ ttlMs, maxSessions, now }: ChainStateOptions): ChainState {
+export function createChainState({ ttlMs, maxSessions, maxConversations, now }: ChainStateOptions): ChainState {
   const ttl = ttlMs ?? DEFAULT_TTL_MS;
   return {
     limits: createRateLimiter({ maxKeys: MAX_KEYS, maxMoments: MAX_MOMENTS, now }),
@@ -42,7 +44,12 @@ export function createChainState({ ttlMs, maxSessions, now }: ChainStateOptions)
       maxStateCharacters: MAX_STATE_CHARACTERS,
       now,
     }),
-    tasks: createTaskBook({ maxTasks: MAX_TASKS, maxBytes: MAX_TASK_BYTES, ttlMs: ttl, now }),
-    inputs: createInputBook(now),
+    tasks: createTaskBook({
+      maxTasks: maxConversations ?? MAX_CONVERSATIONS,
+      maxBytes: MAX_TASK_BYTES,
+      ttlMs: ttl,
+      now,
+    }),
+    inputs: createInputBook(now, maxConversations ?? MAX_CONVERSATIONS),
   };
 }

@@ -40,8 +40,8 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
   const { hub, log, folder, observe, server, version, interceptors } = options;
   const { reporter, witness, rulebook, makePolicy } = hub;
   const { now } = hub.seats;
-  const { ttlMs, maxSessions } = options.policy.state;
-  const state = createChainState({ ttlMs, maxSessions, now });
+  const { ttlMs, maxSessions, maxConversations } = options.policy.state;
+  const state = createChainState({ ttlMs, maxSessions, maxConversations, now });
   const fork = createFork({ reporter, witness, version });
   const world = createWorld({ log, reporter, witness, folder, fork, now });
   const { services } = world;

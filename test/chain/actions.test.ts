@@ -378,3 +378,28 @@ test("metric and fork are told, and the message passes", async () => {
   await server(result(1, { a: 1 }));
   expect(effects.forked).toEqual([`both ${call(1, "x").trimEnd()}`, result(1, { a: 1 }).trimEnd()]);
 });
+
+test("set_state notes in the session what state_equals and expressions read", async () => {
+  const { client, heard } = await stageRules(
+    rules(`- id: note
+  conditions: [{ tool_matches: "^read_secret$" }]
+  actions: [{ set_state: { key: tainted, value: { by: secret } } }]
+- id: no-mail
+  conditions: [{ tool_matches: "^send_" }, { state_equals: { key: tainted, value: { by: "secret" } } }]
+  actions: [{ block: "it has read secrets" }]
+- id: no-post
+  conditions: [{ tool_matches: "^post_" }, { cel: "has(session.state.tainted)" }]
+  actions: [{ block: "nor this" }]
+- id: clean
+  conditions: [{ tool_matches: "^forget$" }]
+  actions: [{ set_state: { key: tainted, value: null } }]`),
+  );
+  await client(call(1, "send_mail"), call(2, "read_secret"), call(3, "send_mail"), call(4, "post_it"));
+  expect(heard("server")).toBe(call(1, "send_mail") + call(2, "read_secret"));
+  expect(heard("client").match(/"message":"[^"]*"/g)).toEqual([
+    '"message":"it has read secrets"',
+    '"message":"nor this"',
+  ]);
+  await client(call(5, "forget"), call(6, "send_mail"));
+  expect(heard("server")).toBe(call(5, "forget") + call(6, "send_mail"));
+});

@@ -153,6 +153,13 @@ const ACTIONS: Readonly<Record<RuleAction["does"] | "hold", Clause<RuleAction>>>
       ({ key, limit, window }) => ({ does: "rate_limit", key, limit, windowMs: window }),
     ),
   },
+  set_state: {
+    help: "Note something in the session, for state_equals and expressions to read. null takes it out.",
+    shape: refine(
+      map({ key: needed(text({ what: "a key" }), "The key."), value: needed(json(), "The value, of any type.") }),
+      ({ key, value }) => ({ does: "set_state", key, value }),
+    ),
+  },
   hide: bare({ does: "hide" }, "Take the entries it matches out of lists."),
   hold: {
     help: "Hold the message until somebody decides.",

@@ -18,6 +18,8 @@ const METHOD = text({ what: "a method such as tools/call" });
 const CODE = integer({ min: -(2 ** 31), max: 2 ** 31 - 1 });
 
 /** Every condition there is. */
+const STATE_KEY = text({ what: "a key" });
+
 const CONDITIONS: Readonly<Record<Condition["is"], Clause<Condition>>> = {
   method_equals: { help: "The method is this.", shape: refine(METHOD, (text) => ({ is: "method_equals", text })) },
   method_starts_with: {
@@ -90,6 +92,13 @@ const CONDITIONS: Readonly<Record<Condition["is"], Clause<Condition>>> = {
         greater_than: needed(integer({ min: 0, max: Number.MAX_SAFE_INTEGER }), "How many."),
       }),
       ({ tool, greaterThan }) => ({ is: "calls_so_far", tool, greaterThan }),
+    ),
+  },
+  state_equals: {
+    help: "What was noted in the session under a key is this.",
+    shape: refine(
+      map({ key: needed(STATE_KEY, "The key."), value: needed(json(), "The value, of any type.") }),
+      ({ key, value }) => ({ is: "state_equals", key, value }),
     ),
   },
   direction: {

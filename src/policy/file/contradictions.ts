@@ -1,6 +1,7 @@
+import { jsonKey } from "../rules/json-key.ts";
 import type { Condition, Field, Json } from "../rules/rule.ts";
 import { findImpostor, listMethods, narrowMethods } from "./methods.ts";
-import { conditionKey, fieldKey, isEqualJson, jsonKey } from "./same.ts";
+import { conditionKey, fieldKey, isEqualJson } from "./same.ts";
 
 /** Why conditions cannot all hold, and the one that the others leave no room for. */
 export interface Contradiction {
@@ -95,6 +96,7 @@ const KINDS: Readonly<Record<Condition["is"], Kind>> = {
   session_id_equals: "single",
   session_age_greater_than: "other",
   calls_so_far: "other",
+  state_equals: "other",
   direction: "single",
   client_matches: "other",
   tool_matches: "other",

@@ -1,16 +1,5 @@
+import { jsonKey } from "../rules/json-key.ts";
 import type { Condition, Field, Json } from "../rules/rule.ts";
-
-/** A text that two JSON values share where they are equal: numbers by value, keys in any order. */
-export function jsonKey(value: Json): string {
-  if (typeof value === "bigint") return String(value);
-  if (typeof value !== "object" || value === null) return JSON.stringify(value);
-  if (Array.isArray(value)) return `[${value.map(jsonKey).join(",")}]`;
-  const object = value as { readonly [key: string]: Json };
-  const members = Object.keys(object)
-    .sort()
-    .map((key) => `${JSON.stringify(key)}:${jsonKey(object[key])}`);
-  return `{${members.join(",")}}`;
-}
 
 /** Whether two JSON values are equal. */
 export function isEqualJson(one: Json, other: Json): boolean {
@@ -57,6 +46,8 @@ export function conditionKey(condition: Condition): string {
       return `${is} ${condition.milliseconds}`;
     case "calls_so_far":
       return `${is} ${condition.greaterThan} ${condition.tool ?? "\0"}`;
+    case "state_equals":
+      return `${is} ${condition.key} ${jsonKey(condition.value)}`;
     case "direction":
       return `${is} ${condition.direction}`;
     case "all":

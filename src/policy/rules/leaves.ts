@@ -1,3 +1,4 @@
+import { jsonKey } from "./json-key.ts";
 import { showText } from "../../message/text.ts";
 import type { CelTest } from "./cel.ts";
 import {
@@ -107,6 +108,13 @@ export function compileLeaf(condition: LeafCondition, context: CompileContext): 
         ({ view }) => view.session.calls(condition.tool),
         (calls) => calls > condition.greaterThan,
       );
+    case "state_equals": {
+      const wanted = jsonKey(condition.value);
+      return onValue(
+        ({ view }) => jsonKey(view.session.state.get(condition.key) ?? null),
+        (value) => value === wanted,
+      );
+    }
     case "direction":
       return onValue(
         ({ view }) => view.direction,

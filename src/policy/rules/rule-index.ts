@@ -158,6 +158,7 @@ function guess(condition: Condition, gist: Gist): Answer {
     case "session_id_equals":
     case "session_age_greater_than":
     case "calls_so_far":
+    case "state_equals":
     case "client_matches":
     case "identity_matches":
     case "cel":

@@ -51,6 +51,7 @@ export type Condition =
   | { readonly is: "session_id_equals"; readonly text: string }
   | { readonly is: "session_age_greater_than"; readonly milliseconds: number }
   | { readonly is: "calls_so_far"; readonly tool: string | null; readonly greaterThan: number }
+  | { readonly is: "state_equals"; readonly key: string; readonly value: Json }
   | { readonly is: "direction"; readonly direction: Direction }
   | { readonly is: "client_matches" | "tool_matches" | "identity_matches"; readonly pattern: RulePattern }
   | { readonly is: "all" | "any"; readonly conditions: readonly Condition[] }
@@ -81,6 +82,7 @@ export type RuleAction =
   | { readonly does: "fork"; readonly copies: number; readonly to: string | null }
   | { readonly does: "cache"; readonly key: Template; readonly ttlMs: number; readonly scope: "private" | "shared" }
   | { readonly does: "rate_limit"; readonly key: Template; readonly limit: number; readonly windowMs: number }
+  | { readonly does: "set_state"; readonly key: string; readonly value: Json }
   | { readonly does: "hide" };
 
 /** How a message is transformed: one of ours, or a module's. */
