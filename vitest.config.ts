@@ -18,6 +18,7 @@ const PATIENT = [
   "pairs-login",
   "pairs-modern",
   "peers-filter",
+  "peers-mcporter",
   "pinning",
   "peers-modern",
   "peers-servers",
