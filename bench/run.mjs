@@ -14,7 +14,7 @@ const args = process.argv.slice(2);
 const inside = ["micro", "cold", "rules"].find((name) => name === args[0]);
 const brings = args.some((arg) => arg === "--command" || arg.startsWith("--command=") || arg === "--help");
 install();
-if (inside === undefined && !brings) buildProject();
+if ((inside === undefined || inside === "rules") && !brings) buildProject();
 const reads = args.some((arg) => arg === "--from" || arg.startsWith("--from=") || arg === "--help");
 if (args[0] === "http" && !reads) install(join(root, "bench", "peers"));
 

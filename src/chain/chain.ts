@@ -228,7 +228,10 @@ export function createChain(options: ChainOptions): Chain {
     }
     if (walk.isStopped) return PASS; // nobody hears it
     countCall(turn, walk.session);
-    if ("method" in turn.message.envelope) keepMemo({ ...walk, forks: sendCopies(walk) }, wants);
+    if ("method" in turn.message.envelope) {
+      const { call, caches, charged } = walk;
+      keepMemo({ turn, call, caches, charged, forks: sendCopies(walk) }, wants);
+    }
     if (changedBy === null) return notes.length === 0 ? PASS : { ...PASS, ...note };
     return { verdict: { do: "change", message: turn.message }, rule: changedBy, ...note };
   }
