@@ -9,7 +9,7 @@ export async function cpuTime(work: () => unknown): Promise<number> {
 }
 
 /** The least of several times: what something costs when nothing gets in its way, such as collecting garbage of others. */
-export async function leastCpuTime(work: () => unknown, times = 3): Promise<number> {
+export async function leastCpuTime(work: () => unknown, times = 5): Promise<number> {
   let least = Infinity;
   for (let time = 0; time < times; time++) least = Math.min(least, await cpuTime(work));
   return least;
