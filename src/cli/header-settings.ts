@@ -1,3 +1,4 @@
+import { OWN_HEADERS } from "../policy/own-headers.ts";
 import type { Parsed } from "./options.ts";
 import { showWord, usage } from "./usage.ts";
 
@@ -19,7 +20,7 @@ function readHeader(text: string, env: NodeJS.ProcessEnv): [string, string] {
     // What was meant as a secret may be in it: only the name is repeated.
     throw usage(`Not a header: --header ${showWord(name)}`, "Write --header 'Name: value'");
   }
-  if (OURS.has(name.toLowerCase())) throw usage(`Header ${name} is not for you to set`, "Leave it out");
+  if (OWN_HEADERS.has(name.toLowerCase())) throw usage(`Header ${name} is not for you to set`, "Leave it out");
   const value = text.slice(colon + 1).trim();
   const filled = value.replaceAll(/\$(?:\{(\w+)\}|(\w+))/g, (_, braced?: string, bare?: string) => {
     const variable = braced ?? bare ?? "";
@@ -33,14 +34,3 @@ function readHeader(text: string, env: NodeJS.ProcessEnv): [string, string] {
   }
   return [name, filled];
 }
-
-/** What the transport says itself. */
-const OURS = new Set([
-  "host",
-  "connection",
-  "content-length",
-  "content-type",
-  "transfer-encoding",
-  "accept-encoding",
-  "mcp-session-id",
-]);

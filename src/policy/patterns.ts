@@ -1,6 +1,6 @@
-import { runInThisContext } from "node:vm";
 import safeRegex from "safe-regex2";
 import { ProxyError } from "../errors.ts";
+import { runLimited } from "./time-limit.ts";
 
 /** One regular expression of a tool filter, checked. */
 export interface Pattern {
@@ -101,25 +101,6 @@ export function matchNames(patterns: readonly Pattern[], names: readonly string[
   }
   return { matches, matched, reached: index, hung: null };
 }
-
-/** Runs work that may never end. False when it was stopped. */
-function runLimited(work: () => void, limitMs: number): boolean {
-  const host = globalThis as { [SLOT]?: () => void };
-  host[SLOT] = work;
-  try {
-    // Of all that Node offers, only vm's time limit interrupts a regular expression in the same thread.
-    runInThisContext(`globalThis[Symbol.for("${NAME}")]()`, { timeout: limitMs });
-    return true;
-  } catch (error) {
-    if ((error as { code?: unknown }).code === "ERR_SCRIPT_EXECUTION_TIMEOUT") return false;
-    throw error;
-  } finally {
-    delete host[SLOT];
-  }
-}
-
-const NAME = "fairlead.match";
-const SLOT = Symbol.for(NAME);
 
 /** Whether all brackets of a pattern are closed. */
 function isBalanced(source: string): boolean {

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { COMMANDS } from "../../src/cli/commands.ts";
 import { composeHelp } from "../../src/cli/help.ts";
-import { nearest } from "../../src/cli/nearest.ts";
+import { nearest } from "../../src/policy/nearest.ts";
 import { parseCommandLine } from "../../src/cli/options.ts";
 import { readEnvironment, readPatterns, readTime } from "../../src/cli/settings.ts";
 

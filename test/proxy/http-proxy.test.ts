@@ -34,6 +34,18 @@ async function stopWhile(gateway: NearGateway, waiting: Promise<Reply>): Promise
   return [status, messages.at(-1)];
 }
 
+/** Somebody who came by the older transport and still waits is told when we stop. */
+async function expectTold(gateway: Awaited<ReturnType<typeof openGateway>>): Promise<void> {
+  const talk = await talkSse(`${gateway.url}/sse`);
+  await talk.ask(JSON.stringify({ jsonrpc: "2.0", ...INITIALIZE }));
+  const waiting = talk.ask(JSON.stringify({ jsonrpc: "2.0", ...CALL }));
+  await delay(50);
+  gateway.proxy.stop();
+  await waiting;
+  expect(JSON.parse(talk.streams.flat().at(-1) ?? "")).toMatchObject(TOLD);
+  await talk.end();
+}
+
 describe("whoever is not answered before it ends is told so", () => {
   test("in a session with a process", async () => {
     const gateway = await begin();
@@ -57,28 +69,14 @@ describe("whoever is not answered before it ends is told so", () => {
 
   test("by the older transport", async () => {
     const gateway = await begin();
-    const talk = await talkSse(`${gateway.url}/sse`);
-    await talk.ask(JSON.stringify({ jsonrpc: "2.0", ...INITIALIZE }));
-    const waiting = talk.ask(JSON.stringify({ jsonrpc: "2.0", ...CALL }));
-    await delay(50);
-    gateway.proxy.stop();
-    await waiting;
-    expect(JSON.parse(talk.streams.flat().at(-1) ?? "")).toMatchObject(TOLD);
-    await talk.end();
+    await expectTold(gateway);
   });
 
   test("by the older transport at both ends", async () => {
     const older = await startSse({ hear: ({ message }) => message?.method === "tools/call" });
     closing.push(() => older.server.close());
     const gateway = await begin({ upstream: older.url });
-    const talk = await talkSse(`${gateway.url}/sse`);
-    await talk.ask(JSON.stringify({ jsonrpc: "2.0", ...INITIALIZE }));
-    const waiting = talk.ask(JSON.stringify({ jsonrpc: "2.0", ...CALL }));
-    await delay(50);
-    gateway.proxy.stop();
-    await waiting;
-    expect(JSON.parse(talk.streams.flat().at(-1) ?? "")).toMatchObject(TOLD);
-    await talk.end();
+    await expectTold(gateway);
   });
 
   test.each([

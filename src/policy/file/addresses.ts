@@ -1,3 +1,4 @@
+import { OWN_HEADERS } from "../own-headers.ts";
 import { showText } from "../../message/text.ts";
 import { byKind, list, record } from "./collections.ts";
 import { expanded, secret } from "./environment.ts";
@@ -116,23 +117,12 @@ export function headers(): Shape<ReadonlyMap<string, string>> {
 function checkHeader(entry: Entry, page: Page): boolean {
   const { name, value } = entry;
   if (/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(name) && name !== "__proto__") {
-    if (!OURS.has(name.toLowerCase())) return true;
+    if (!OWN_HEADERS.has(name.toLowerCase())) return true;
     page.wrong(entry, "bad-header", `The header ${name} is not for you to set`, "Take it out");
   } else page.wrong(entry, "bad-header", "This is no name of a header", "Write letters, digits and dashes");
   page.source.hide(value);
   return false;
 }
-
-/** What the transport says itself. */
-const OURS = new Set([
-  "host",
-  "connection",
-  "content-length",
-  "content-type",
-  "transfer-encoding",
-  "accept-encoding",
-  "mcp-session-id",
-]);
 
 /** Variables for a child process. */
 export function variables(): Shape<ReadonlyMap<string, string>> {

@@ -1,8 +1,8 @@
+import { afterString, endOfValue, skipSpace } from "../../message/members.ts";
 import { CLOSE_ARRAY, CLOSE_OBJECT, COMMA } from "../../message/characters.ts";
 import { readText } from "../../message/text.ts";
 import { kindAt, type Part } from "./fields.ts";
 import type { Json } from "./rule.ts";
-import { skipSpace, skipString, skipValue } from "./skip.ts";
 
 /**
  * A value as expressions see it. Integers are big. Objects are maps: the engine tells values apart by
@@ -29,16 +29,16 @@ export function readCelValue({ bytes, start }: Part): Measured {
       case "array":
         return readArray();
       case "string":
-        at = skipString(bytes, at);
+        at = afterString(bytes, at);
         return readText(bytes, begins + 1, at - 1);
       case "null":
         at += 4;
         return null;
       case "boolean":
-        at = skipValue(bytes, at);
+        at = endOfValue(bytes, at);
         return at - begins === 4;
       case "number":
-        at = skipValue(bytes, at);
+        at = endOfValue(bytes, at);
         return readNumber(bytes.toString("latin1", begins, at));
     }
   }
@@ -47,7 +47,7 @@ export function readCelValue({ bytes, start }: Part): Measured {
     const value = new Map<string, CelValue>();
     for (at = skipSpace(bytes, at + 1); bytes[at] !== CLOSE_OBJECT;) {
       const begins = at;
-      at = skipString(bytes, at);
+      at = afterString(bytes, at);
       const key = readText(bytes, begins + 1, at - 1);
       at = skipSpace(bytes, skipSpace(bytes, at) + 1);
       value.set(key, read());

@@ -3,7 +3,7 @@ import { type CelValue, type Measured, readCelValue, toCelValue } from "./cel-va
 import { inspect } from "./cel-inspect.ts";
 import { type CompilePattern, isPattern, loadPatterns } from "./patterns.ts";
 import type { RulePattern } from "./rule.ts";
-import { runLimited } from "./time-limit.ts";
+import { runLimited } from "../time-limit.ts";
 import { Unjudgeable } from "./unjudgeable.ts";
 import { keep, type Look, partOf, type Section } from "./view.ts";
 

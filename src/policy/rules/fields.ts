@@ -1,11 +1,10 @@
 import { BACKSLASH, CLOSE_OBJECT, COMMA, OPEN_ARRAY, OPEN_OBJECT, QUOTE } from "../../message/characters.ts";
 import type { Span } from "../../message/envelope.ts";
-import { eachElement } from "../../message/members.ts";
+import { afterString, eachElement, endOfValue, skipSpace } from "../../message/members.ts";
 import { readText } from "../../message/text.ts";
 import { type Decimal, readDecimal } from "./numbers.ts";
 import { readPlace, type Reading } from "./path-readings.ts";
 import type { Field } from "./rule.ts";
-import { skipSpace, skipString, skipValue } from "./skip.ts";
 
 /** A part of a message: where one of its values stands, and in which bytes. */
 export interface Part extends Span {
@@ -108,7 +107,7 @@ function lookUpMembers(memo: FieldMemo, start: number, steps: readonly FieldStep
   let missing = steps.length;
   let at = skipSpace(bytes, start + 1);
   while (bytes[at] !== CLOSE_OBJECT) {
-    const keyEnd = skipString(bytes, at);
+    const keyEnd = afterString(bytes, at);
     const begins = skipSpace(bytes, skipSpace(bytes, keyEnd) + 1);
     let member: Seen | null = null;
     for (const step of steps) {
@@ -118,7 +117,7 @@ function lookUpMembers(memo: FieldMemo, start: number, steps: readonly FieldStep
       // No key stands twice: the scanner has seen to it.
       if (--missing === 0) return;
     }
-    const ends = skipValue(bytes, begins);
+    const ends = endOfValue(bytes, begins);
     if (member !== null) member.end = ends;
     at = skipSpace(bytes, ends);
     if (bytes[at] === COMMA) at = skipSpace(bytes, at + 1);
@@ -164,7 +163,7 @@ export function spanOf(seen: Seen): Span {
 }
 
 function endOf(seen: Seen): number {
-  return (seen.end ??= skipValue(seen.bytes, seen.start));
+  return (seen.end ??= endOfValue(seen.bytes, seen.start));
 }
 
 /** The text of a string that has been looked up; null where it is something else. */
