@@ -4,6 +4,7 @@ import { type Clause, clause } from "./clause.ts";
 import { byKind, list, map } from "./collections.ts";
 import { secret } from "./environment.ts";
 import { field } from "./fields.ts";
+import { DEFAULT_ASK_MS } from "./haste.ts";
 import { json } from "./json.ts";
 import { WRONG } from "./page.ts";
 import { named, needed, optional, refine, type Shape } from "./shape.ts";
@@ -92,7 +93,7 @@ const ACTIONS: Readonly<Record<RuleAction["does"] | "hold", Clause<RuleAction>>>
         url: needed(url(), "Where it is. Variables of the environment are filled in, those of messages never."),
         include_message: optional(flag(), "Whether the message goes along.", false),
         wait: optional(flag(), "Whether its answer decides.", false),
-        timeout: optional(duration(), "How long to wait for it.", 5000),
+        timeout: optional(duration(), "How long to wait for it.", DEFAULT_ASK_MS),
         secret: optional(secret(text()), "Signs what is sent (HMAC).", null),
         allow_private: optional(flag(), "Whether it may be in a private network.", false),
       }),
@@ -113,7 +114,7 @@ const ACTIONS: Readonly<Record<RuleAction["does"] | "hold", Clause<RuleAction>>>
       map({
         path: needed(text({ what: "the path of a program", pattern: /^[^\0]+$/ }), "The program."),
         args: optional(list(text({ mayBeEmpty: true, pattern: /^[^\0]*$/ })), "Its arguments.", Object.freeze([])),
-        timeout: optional(duration(), "How long it may take.", 10_000),
+        timeout: optional(duration(), "How long it may take.", DEFAULT_ASK_MS),
       }),
       ({ path, args, timeout }) => ({ does: "run_script", path, args, timeoutMs: timeout }),
     ),

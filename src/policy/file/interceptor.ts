@@ -7,6 +7,7 @@ import { MODULE } from "./modules.ts";
 import { WRONG, type Wrong } from "./page.ts";
 import { RULES } from "./rules.ts";
 import type { InterceptorSettings, MethodInterceptorSettings, ModuleSettings } from "./settings.ts";
+import { warnOfHaste } from "./haste.ts";
 import { warnOfShadows } from "./shadows.ts";
 import { needed, optional, refine, type Shape } from "./shape.ts";
 import { duration } from "./units.ts";
@@ -182,6 +183,7 @@ const KEYS = map({
 const shape = refine(KEYS, ({ chain, ...rest }, _, page): InterceptorSettings => {
   const { failFast, parallel, timeout, defaultAction, onError } = chain;
   warnOfShadows(rest.rules, failFast, page);
+  warnOfHaste(rest.rules, timeout, page);
   return {
     ...rest,
     chain: Object.freeze({ failFast, parallel, timeoutMs: timeout, defaultAction, onError }),

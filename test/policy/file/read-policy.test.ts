@@ -252,7 +252,7 @@ test("every action is read, with what holds where nothing is said", () => {
     },
     { does: "metric", value: 1 },
     { does: "webhook", includeMessage: false, waits: false, timeoutMs: 5000, secret: null, allowPrivate: false },
-    { does: "run_script", args: ["--fast"], timeoutMs: 10_000 },
+    { does: "run_script", args: ["--fast"], timeoutMs: 5000 },
     { does: "fork", copies: 1, to: null },
     { does: "cache", ttlMs: 60_000, scope: "private" },
     { does: "rate_limit", limit: 1, windowMs: 1000 },

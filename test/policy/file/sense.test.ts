@@ -104,6 +104,17 @@ describe("what a rule does must be possible when it is judged", () => {
     expect(complaints(text)).toEqual([]);
   });
 
+  test("more time for an answer than the chain has is of no use", () => {
+    const asks = "[{ run_script: { path: ./a.sh, timeout: 30s } }]";
+    expect(complaints(withRule("[]", asks))).toEqual([
+      expect.stringMatching(
+        /no-effect: Rule \S+ waits 30000 ms for an answer, and the chain only 5000 ms → Write chain: \{ timeout: 30000ms \}/,
+      ),
+    ]);
+    expect(complaints(withRule("[]", "[{ run_script: { path: ./a.sh } }]"))).toEqual([]);
+    expect(complaints(`${withRule("[]", asks)}  chain: { timeout: 30s }\n`)).toEqual([]);
+  });
+
   test("what stands behind a final action and does not only observe does nothing", () => {
     expect(complaints(withRule("[]", "[{ block: a }, { log: { message: b } }, { delay: 1s }]"))).toEqual([
       "5:58 no-effect: delay does nothing after block → Put it before, or take it out",

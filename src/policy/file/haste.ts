@@ -1,0 +1,22 @@
+import type { Rule } from "../rules/rule.ts";
+import type { Page } from "./page.ts";
+
+/** How long somebody who is asked may take, unless it is written down: as long as the chain, unless that is. */
+export const DEFAULT_ASK_MS = 5000;
+
+/** Warns where more time was written down for somebody who is asked than the chain has. */
+export function warnOfHaste(rules: readonly Rule[], chainMs: number, page: Page): void {
+  for (const { id, mode, actions, place } of rules) {
+    const longest = Math.max(
+      0,
+      ...actions.map((action) => {
+        const asks = action.does === "run_script" || (action.does === "webhook" && action.waits);
+        return asks ? action.timeoutMs : 0;
+      }),
+    );
+    if (mode === "off" || longest <= Math.max(chainMs, DEFAULT_ASK_MS)) continue;
+    const start = page.source.offset(place);
+    const message = `Rule ${id} waits ${longest} ms for an answer, and the chain only ${chainMs} ms`;
+    page.warn({ start, end: start + 1 }, "no-effect", message, `Write chain: { timeout: ${longest}ms }`);
+  }
+}
