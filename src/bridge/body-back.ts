@@ -74,7 +74,7 @@ export function judgeBody(
     give(judged);
   };
   if (collected.body === null) {
-    const { onward } = passage.lose(collected.gist.end(), collected.bytes, "down");
+    const { onward } = passage.lose(collected.gist.end(), collected.bytes, "down", exchange);
     if (typeof onward === "string") return finish(refuse(options));
     return finish({ status: soundStatus(status), body: onward, origin: "ours" });
   }

@@ -44,7 +44,7 @@ export function createChildEnd({ child, listener, maxMessageBytes, graceMs, onEn
       if (isBlank(bytes, start, end)) return;
       hand(() => listener.message({ bytes, start, end: end - 1, ascii }, ROUTED));
     },
-    excess: createExcess((gist, bytes) => hand(() => listener.lost(gist, bytes))),
+    excess: createExcess((gist, bytes) => hand(() => listener.lost(gist, bytes, ROUTED))),
     tail: () => {},
   };
   const feed = createFeed({

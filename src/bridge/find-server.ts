@@ -6,7 +6,7 @@ import { type CatalogueKeeper, createCatalogues, type Refusal } from "../session
 import type { Era } from "../session/era.ts";
 import type { ResponseHead } from "../wire/http-head.ts";
 import { createOwnClient, type Greeting, type OwnClient } from "./own-client.ts";
-import { BODIES, type ServerEnd, type ServerListener } from "./server-end.ts";
+import { BODIES, sendOwn, type ServerEnd, type ServerListener } from "./server-end.ts";
 import { openSseEnd } from "./sse-end.ts";
 import { createStreamableEnd } from "./streamable-end.ts";
 
@@ -159,7 +159,7 @@ export async function openContact(options: FindOptions, kind: FoundServer["kind"
   let last: ResponseHead | null = null;
   let error: ConnectionError | null = null;
   const client = createOwnClient({
-    send: (payload, about) => end.send(payload, about),
+    send: (payload, session) => sendOwn(end, session, payload),
     exchange: BODIES,
     greetMs: connectMs,
     listMs,
@@ -168,7 +168,7 @@ export async function openContact(options: FindOptions, kind: FoundServer["kind"
   const listener: ServerListener = {
     message: (payload) => client.receive(payload),
     lost: (gist) => client.lost(gist),
-    isWaiting: (about) => client.isWaiting(about),
+    isWaiting: (call) => client.isWaiting(call),
     trouble: () => {},
     isFull: false,
     whenReady: (resume) => resume(),

@@ -1,6 +1,7 @@
 import type { Visit } from "../link/http/door.ts";
 import { headerOf } from "../link/upstream/head.ts";
 import type { ResponseHead } from "../wire/http-head.ts";
+import { createEventTrail, type EventTrail } from "./event-trail.ts";
 import type { Say, Seat } from "./seats.ts";
 
 /** A client in one conversation. */
@@ -14,6 +15,8 @@ export interface Guest {
   headers: string;
   /** The server's name for the conversation; null where it has none. */
   id: string | null;
+  /** What its event streams belonged to, should it resume one. */
+  readonly trail: EventTrail;
 }
 
 /** Who is here. The sessions are the server's; we only remember what belongs to which. */
@@ -22,6 +25,8 @@ export interface GuestBook {
   find(visit: Visit): Guest | null;
   /** Learns from a server's response which conversations begin and end. */
   heard(visit: Visit, guest: Guest, head: ResponseHead): void;
+  /** Ends a conversation: its session is not known here any more. */
+  end(guest: Guest): void;
   readonly size: number;
   /** All that have a name. */
   all(): Iterable<Guest>;
@@ -30,29 +35,32 @@ export interface GuestBook {
 /** How a book is kept. */
 export interface GuestBookOptions {
   /** Makes a seat; what it has to say of its own goes to `say`. */
-  readonly seat: (visit: Visit, say: Say) => Seat;
+  readonly seat: (visit: Visit, say: Say, onExhausted: () => void) => Seat;
   readonly say: (guest: Guest, ...args: Parameters<Say>) => void;
+  /** Told when too many calls of a conversation were cancelled or given up: it must end. */
+  readonly onExhausted: (guest: Guest) => void;
   /** Whether sessions belong to who opened them. Then one that is not known here is not known at all. */
   readonly isGuarded: boolean;
   readonly maxSessions: number;
 }
 
 /** How many sessions that are over are remembered. */
-const MAX_ENDED = 1000;
+const MAX_ENDED = 10_000;
 
-/** Opens a book. When it is full, whoever has not been seen for longest is forgotten; they can come back. */
-export function createGuestBook({ seat, say, isGuarded, maxSessions }: GuestBookOptions): GuestBook {
+/** Opens a book. When it is full, the session that was not used for longest is forgotten. Its client can come back. */
+export function createGuestBook({ seat, say, onExhausted, isGuarded, maxSessions }: GuestBookOptions): GuestBook {
   const byId = new Map<string, Guest>(); // least recently seen first
   const ended = new Set<string>(); // the last ones, oldest first: what we answer ourselves must not make them seem alive
 
   function admit(visit: Visit): Guest {
     const sayTo: Say = (direction, payload) => say(guest, direction, payload);
     const guest: Guest = {
-      seat: seat(visit, sayTo),
+      seat: seat(visit, sayTo, () => onExhausted(guest)),
       principal: visit.principal?.id ?? null,
       say: sayTo,
       headers: visit.head.onward,
       id: null,
+      trail: createEventTrail(),
     };
     return guest;
   }
@@ -61,7 +69,12 @@ export function createGuestBook({ seat, say, isGuarded, maxSessions }: GuestBook
     guest.id = id;
     byId.set(id, guest);
     if (byId.size <= maxSessions) return;
-    for (const oldest of byId.keys()) return void byId.delete(oldest);
+    for (const [oldest, { seat: forgotten }] of byId) {
+      // The ids of calls that may still be answered would be forgotten, and could be used again: such a session ends.
+      if (forgotten.session.calls.up.isPending()) end(oldest);
+      else byId.delete(oldest);
+      return;
+    }
   }
 
   function end(id: string): void {
@@ -76,6 +89,9 @@ export function createGuestBook({ seat, say, isGuarded, maxSessions }: GuestBook
       return byId.size;
     },
     all: () => byId.values(),
+    end(guest) {
+      if (guest.id !== null) end(guest.id);
+    },
     find(visit) {
       const { sessionId, onward } = visit.head;
       if (sessionId === null) return admit(visit);

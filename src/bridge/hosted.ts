@@ -18,7 +18,7 @@ import { createPassers } from "./passers.ts";
 import { createPostReply, type PostReply } from "./post-reply.ts";
 import { answerHere, forget } from "./refusal.ts";
 import { createSeat, type Knowledge, type SeatOptions } from "./seats.ts";
-import type { ServerEnd, ServerListener } from "./server-end.ts";
+import { callsOf, sendOwn, type ServerEnd, type ServerListener } from "./server-end.ts";
 
 /** A client's session that is ours: a server session of its own stands behind it. */
 export interface Hosted {
@@ -71,17 +71,15 @@ export async function openHosted(options: HostedOptions): Promise<Hosted> {
   const seat = createSeat(
     seats,
     (direction, payload) => {
-      if (direction === "up") server?.send(payload, openMessage(whole(payload), "up", "refuse"));
+      if (direction === "up") sendOwn(server, session, payload);
       else deliver(payload, null);
     },
-    options.knowledge,
-    0,
-    options.owner,
+    { known: options.knowledge, owner: options.owner, onExhausted: () => void close() },
   );
   const { passage, session } = seat;
 
   function carryDown(payload: Payload, { onward, back, turns }: Outcome): void {
-    if (back !== null) server?.send(back, openMessage(whole(back), "up", "refuse"));
+    if (back !== null) sendOwn(server, session, back);
     if (onward === "nothing") return;
     // Not more than one message to an event: a line break would end it.
     const message = flatten(onward === "untouched" ? payload : whole(onward));
@@ -145,17 +143,15 @@ export async function openHosted(options: HostedOptions): Promise<Hosted> {
     message(payload, exchange) {
       passOn(passage, payload, "down", exchange, (outcome) => carryDown(payload, outcome));
     },
-    lost(gist, bytes) {
-      const call = gist.id === null ? undefined : session.calls.up.find(gist.id.key);
-      const { onward, back } = passage.lose(gist, bytes, "down");
-      if (back !== null) server?.send(back, openMessage(whole(back), "up", "refuse"));
+    lost(gist, bytes, exchange) {
+      const call = gist.id === null ? undefined : session.callFor(gist.id.key, "down", exchange);
+      const { onward, back } = passage.lose(gist, bytes, "down", exchange);
+      if (back !== null) sendOwn(server, session, back);
       if (typeof onward === "string" || call === undefined) return;
       answer(call, onward);
       checkBegun(call);
     },
-    isWaiting({ envelope }) {
-      return envelope.kind === "request" && session.calls.up.find(envelope.id.key) !== undefined;
-    },
+    isWaiting: (call) => session.calls.up.find(call.id.key) === call,
     trouble: (kind, text) => seats.witness.trouble(kind, text),
     get isFull() {
       return fullOne() !== null;
@@ -199,7 +195,7 @@ export async function openHosted(options: HostedOptions): Promise<Hosted> {
       return replyEmpty(visit.response, 202, []);
     }
     const bytes = onward === "untouched" ? body : onward;
-    const calls = turns.flatMap((turn) => turn.opens ?? []);
+    const calls = callsOf(turns);
     // It left while its request was held here: nobody is there for the answer.
     if (visit.response.destroyed && calls.length > 0 && !hasOneStream) return forget(seat, calls);
     if (calls.length === 0 || hasOneStream) {
@@ -209,7 +205,7 @@ export async function openHosted(options: HostedOptions): Promise<Hosted> {
       const onGone = (left: ReadonlySet<Call>): void => {
         for (const call of left) {
           replies.delete(call);
-          session.calls.up.cancel(call); // its answer has no way to the client any more
+          session.calls.up.abandon(call); // its answer cannot reach the client any more
         }
       };
       const reply = createPostReply({ visit, calls, headers, onGone });
@@ -218,7 +214,7 @@ export async function openHosted(options: HostedOptions): Promise<Hosted> {
       // What the server said when there was no way to the client.
       if (reply.canStream) for (const message of takeQueue()) reply.send(message);
     }
-    server?.send(bytes, turns.length === 1 ? turns[0].message : openMessage(whole(bytes), "up", "allow"));
+    server?.send(bytes, turns.length === 1 ? turns[0].message : openMessage(whole(bytes), "up", "allow"), calls);
   }
 
   server = await options.open(listener, end);

@@ -3,7 +3,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { Outcome } from "../action/outcome.ts";
 import { flatten } from "../message/flatten.ts";
 import { createExcess } from "../message/gist.ts";
-import { type Message, openMessage, type Payload, whole } from "../message/message.ts";
+import { openMessage, type Payload, whole } from "../message/message.ts";
 import type { Witness } from "../record/witness.ts";
 import { createFeed, type Feed } from "../relay/feed.ts";
 import { createOutlet, whenStuck } from "../relay/outlet.ts";
@@ -12,7 +12,7 @@ import { type Exchange, LINES } from "../session/exchange.ts";
 import { isBlank, type LineSink } from "../wire/lines.ts";
 import { CLOSED } from "./answers.ts";
 import type { Seat } from "./seats.ts";
-import type { ServerEnd, ServerListener } from "./server-end.ts";
+import { callsOf, sendOwn, type ServerEnd, type ServerListener } from "./server-end.ts";
 
 /** A client on a pair of streams, one message to a line, joined to a server of another transport. */
 export interface LinesClient {
@@ -49,15 +49,12 @@ export function createLinesClient(options: LinesClientOptions): LinesClient {
   let leave: (() => void) | undefined;
   const toClient = createOutlet(output, () => leave?.());
 
-  function sendUp(payload: Buffer, about: Message | undefined): void {
-    server?.send(payload, about ?? openMessage(whole(payload), "up", "refuse"));
-  }
-
-  function carryUp(payload: Payload, { onward, back, turns }: Outcome): void {
+  function carryUp(payload: Payload, { onward, back, turns = [] }: Outcome): void {
     if (back !== null) answerHere(back);
     if (onward === "nothing") return;
     const bytes = onward === "untouched" ? payload.bytes.subarray(payload.start, payload.end) : onward;
-    sendUp(bytes, turns?.length === 1 ? turns[0].message : undefined);
+    const about = turns.length === 1 ? turns[0].message : openMessage(whole(bytes), "up", "refuse");
+    server?.send(bytes, about, callsOf(turns));
     feed?.left("onward");
   }
 
@@ -68,19 +65,15 @@ export function createLinesClient(options: LinesClientOptions): LinesClient {
 
   function carryDown(payload: Payload, { onward, back }: Outcome): void {
     if (onward !== "nothing") toClient.writeLine(flatten(onward === "untouched" ? payload : whole(onward)));
-    if (back !== null) sendUp(back, undefined);
+    if (back !== null) sendOwn(server, session, back);
   }
 
   const listener: ServerListener = {
     message(payload, exchange) {
       passOn(passage, payload, "down", exchange, (outcome) => carryDown(payload, outcome));
     },
-    lost: (gist, bytes) => carryDown(NONE, passage.lose(gist, bytes, "down")),
-    isWaiting({ envelope }) {
-      if (envelope.kind !== "request") return false;
-      const call = session.calls.up.find(envelope.id.key);
-      return call !== undefined && !session.calls.up.isCancelled(call);
-    },
+    lost: (gist, bytes, exchange) => carryDown(NONE, passage.lose(gist, bytes, "down", exchange)),
+    isWaiting: (call) => session.calls.up.find(call.id.key) === call,
     trouble: (kind, text) => witness.trouble(kind, text),
     get isFull() {
       return toClient.isFull;
@@ -98,7 +91,7 @@ export function createLinesClient(options: LinesClientOptions): LinesClient {
           const payload = { bytes, start, end: lineEnd - 1, ascii };
           passOn(passage, payload, "up", ROUTED, (outcome) => carryUp(payload, outcome));
         },
-        excess: createExcess((gist, bytes) => carryUp(NONE, passage.lose(gist, bytes, "up"))),
+        excess: createExcess((gist, bytes) => carryUp(NONE, passage.lose(gist, bytes, "up", ROUTED))),
         tail: (bytes) =>
           witness.trouble("wire:half-line", `${bytes.length} bytes without a newline at the end were not forwarded`),
       };

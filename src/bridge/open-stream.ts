@@ -1,7 +1,8 @@
 import type { Pool, UpstreamCall } from "../link/upstream/pool.ts";
 import type { ResponseHead } from "../wire/http-head.ts";
 import { readResponse, type Reading } from "./response-messages.ts";
-import { BODIES, RESUMED, type ServerListener } from "./server-end.ts";
+import type { Call } from "../session/calls.ts";
+import type { ServerListener } from "./server-end.ts";
 import type { StreamableSession } from "./streamable-session.ts";
 
 /** What a stream of a server's is opened with. */
@@ -11,8 +12,10 @@ export interface StreamOptions {
   readonly session: StreamableSession;
   readonly listener: ServerListener;
   readonly maxMessageBytes: number;
-  /** From where on, where it is taken up again. */
+  /** The event to go on after, where a stream is resumed. */
   readonly lastId: string | null;
+  /** The calls that a resumed stream should answer. */
+  readonly calls: readonly Call[];
   /** Told when the server has answered, one way or the other. */
   readonly onAnswer: (() => void) | null;
 }
@@ -32,9 +35,8 @@ export interface Resumable {
 
 /** Opens a stream of a server's by GET. What comes is for the listener. */
 export function openStream(options: StreamOptions, done: Ended): UpstreamCall {
-  const { pool, path, session, listener, maxMessageBytes, lastId, onAnswer } = options;
+  const { pool, path, session, listener, maxMessageBytes, lastId, calls, onAnswer } = options;
   const from = lastId === null || !/^[\t\x20-\x7e\x80-\xff]*$/.test(lastId) ? "" : `Last-Event-ID: ${lastId}\r\n`;
-  const exchange = lastId === null ? BODIES : RESUMED;
   const headers = session.common("text/event-stream") + session.versionLine() + from;
   let reading: Reading | null = null;
   let status: number | null = null;
@@ -50,8 +52,8 @@ export function openStream(options: StreamOptions, done: Ended): UpstreamCall {
         ({ status } = head);
         if (status >= 300) refusal = { head, shown: headers };
         else {
-          const take = (body: Parameters<ServerListener["message"]>[0]): void => listener.message(body, exchange);
-          reading = readResponse({ head, about: null, maxMessageBytes, listener, take });
+          const take: ServerListener["message"] = (body, exchange) => listener.message(body, exchange);
+          reading = readResponse({ head, calls, maxMessageBytes, listener, take });
         }
         onAnswer?.();
       },

@@ -3,9 +3,10 @@ import { OPEN_OBJECT } from "../message/characters.ts";
 import { composeError, composeResult } from "../message/compose.ts";
 import type { Gist } from "../message/gist.ts";
 import { findMember } from "../message/members.ts";
-import { openMessage, type Message, type Payload, whole } from "../message/message.ts";
+import { openMessage, type Message, type Payload } from "../message/message.ts";
 import { readBanner } from "../record/banner.ts";
 import { askForNothing, createLearner } from "../relay/learn.ts";
+import type { Call } from "../session/calls.ts";
 import { type CatalogueKeeper, createCatalogues, type Refusal } from "../session/catalogue.ts";
 import type { Era } from "../session/era.ts";
 import type { Exchange } from "../session/exchange.ts";
@@ -26,7 +27,7 @@ export interface OwnClient {
   /** Asks for a tool that it does not have. */
   askForNothing(greeting: Greeting): Promise<Refusal | null>;
   /** Whether we still wait for the answer to a request of ours. */
-  isWaiting(about: Message): boolean;
+  isWaiting(call: Call): boolean;
   /** What has come so far: messages, and the first words that were none. */
   readonly heard: { readonly messages: number; readonly banner: string | null };
 }
@@ -45,7 +46,7 @@ export interface Greeting {
 /** What a client of our own needs. */
 export interface OwnClientOptions {
   /** Sends a message to the server. */
-  readonly send: (payload: Buffer, about: Message) => void;
+  readonly send: (payload: Buffer, session: Session) => void;
   /** How its messages come. */
   readonly exchange: Exchange;
   readonly greetMs: number;
@@ -71,7 +72,7 @@ export function createOwnClient({ send, exchange, greetMs, listMs, version }: Ow
   const capabilities = '{"roots":{"listChanged":true},"sampling":{},"elicitation":{"form":{},"url":{}}}';
 
   function say(payload: Buffer): void {
-    send(payload, openMessage(whole(payload), "up", "refuse"));
+    send(payload, session);
   }
 
   async function greet(how: Era | "either"): Promise<Greeting> {
@@ -149,7 +150,7 @@ export function createOwnClient({ send, exchange, greetMs, listMs, version }: Ow
     listTools: (greeting) => unlessItFails(list(greeting)),
     ask: (question) => session.ask(question),
     askForNothing: ({ era, meta }) => unlessItFails(askForNothing(session, era, meta, listMs)),
-    isWaiting: ({ envelope }) => envelope.kind === "request" && session.calls.up.find(envelope.id.key) !== undefined,
+    isWaiting: (call) => session.calls.up.find(call.id.key) === call,
   };
 }
 

@@ -1,12 +1,14 @@
 import { kindOf } from "../link/upstream/head.ts";
 import { composeErrorText } from "../message/compose.ts";
 import { createExcess } from "../message/gist.ts";
-import { type Message, openMessage, type Payload, whole } from "../message/message.ts";
+import { openMessage, type Payload, whole } from "../message/message.ts";
 import { createEventFramer, pickData } from "../wire/events.ts";
+import type { Call } from "../session/calls.ts";
+import type { Exchange } from "../session/exchange.ts";
 import type { ResponseHead } from "../wire/http-head.ts";
 import { INVALID, refusedWith } from "./answers.ts";
 import { createBodyCollector } from "./body-back.ts";
-import type { ServerListener } from "./server-end.ts";
+import { bodiesFor, type ServerListener } from "./server-end.ts";
 
 /** A response that is being read. */
 export interface Reading {
@@ -26,11 +28,11 @@ interface Followed {
 /** What a response belongs to. */
 export interface ReadingOptions {
   readonly head: ResponseHead;
-  /** What was sent; null where nothing was, as for a stream of its own. */
-  readonly about: Message | null;
+  /** The calls that it should answer; none for a stream of its own. */
+  readonly calls: readonly Call[];
   readonly maxMessageBytes: number;
   readonly listener: ServerListener;
-  readonly take: (payload: Payload) => void;
+  readonly take: (payload: Payload, exchange: Exchange) => void;
 }
 
 /** How long to wait before a stream is asked for again that says nothing about it. */
@@ -41,16 +43,17 @@ export function readResponse(options: ReadingOptions): Reading {
   return kindOf(options.head) === "events" && options.head.status < 300 ? readEvents(options) : readBody(options);
 }
 
-function readEvents({ maxMessageBytes, listener, take }: ReadingOptions): Reading {
+function readEvents({ calls, maxMessageBytes, listener, take }: ReadingOptions): Reading {
+  const exchange = bodiesFor(calls);
   let lastId: string | undefined;
   let retryMs = DEFAULT_RETRY_MS;
   const framer = createEventFramer(maxMessageBytes, {
     event({ id, retry, data }) {
       if (id !== null) lastId = id;
       if (retry !== null) retryMs = Math.min(retry, MAX_RETRY_MS);
-      if (data !== null) take(data);
+      if (data !== null) take(data, exchange);
     },
-    excess: createExcess((gist, bytes) => listener.lost(gist, bytes), pickData),
+    excess: createExcess((gist, bytes) => listener.lost(gist, bytes, exchange), pickData),
     tail: () => {},
   });
   const end = (): Followed => {
@@ -62,7 +65,8 @@ function readEvents({ maxMessageBytes, listener, take }: ReadingOptions): Readin
 
 const MAX_RETRY_MS = 60_000;
 
-function readBody({ head, about, maxMessageBytes, listener, take }: ReadingOptions): Reading {
+function readBody({ head, calls, maxMessageBytes, listener, take }: ReadingOptions): Reading {
+  const exchange = bodiesFor(calls);
   const collector = createBodyCollector(maxMessageBytes);
   return {
     push: (chunk) => collector.push(chunk),
@@ -70,12 +74,12 @@ function readBody({ head, about, maxMessageBytes, listener, take }: ReadingOptio
       const collected = collector.end();
       const { body } = collected;
       const isJson = kindOf(head) === "json" && body !== null && body.length > 0;
-      if (collected.body === null) listener.lost(collected.gist.end(), collected.bytes);
-      // Whoever was told already that it was lost does not wait any more.
-      const isRequest = about?.envelope.kind === "request" && (body !== null || listener.isWaiting(about));
-      if (head.status < 300 && isJson) take(whole(body));
-      else if (isRequest) take(whole(composeErrorText(about.envelope.id, errorOf(head.status, isJson ? body : null))));
-      else if (head.status >= 300) listener.trouble("http:refused", `the server answered with status ${head.status}`);
+      if (collected.body === null) listener.lost(collected.gist.end(), collected.bytes, exchange);
+      if (head.status < 300 && isJson) take(whole(body), exchange);
+      else if (calls.length > 0) {
+        const error = errorOf(head.status, isJson ? body : null);
+        for (const call of calls) if (listener.isWaiting(call)) take(whole(composeErrorText(call.id, error)), exchange);
+      } else if (head.status >= 300) listener.trouble("http:refused", `the server answered with status ${head.status}`);
       return null;
     },
     breakOff: () => null,

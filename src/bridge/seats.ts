@@ -40,22 +40,26 @@ export interface SeatOptions {
   readonly tellsOwners: boolean;
 }
 
-/** How many answered calls a session over HTTP remembers: a client that lost its stream may ask for them again. */
-export const REMEMBERED = 100;
+/** What one conversation has of its own. */
+export interface SeatParts {
+  /** What is known of the server's tools; null where the conversation learns that itself. */
+  readonly known?: Knowledge | null;
+  readonly owner?: Owner | undefined;
+  /** Ends the conversation, because too many of its calls were cancelled or given up. */
+  readonly onExhausted?: () => void;
+}
 
-/** Makes a conversation that remembers so many answered calls. Its tools are those it learns itself, unless they are known already. */
-export function createSeat(
-  options: SeatOptions,
-  say: Say,
-  known: Knowledge | null,
-  remembered: number,
-  owner: Owner = NOBODY,
-): Seat {
+/** Makes a conversation. */
+export function createSeat(options: SeatOptions, say: Say, parts: SeatParts = {}): Seat {
+  const { known = null, owner = NOBODY, onExhausted = () => {} } = parts;
   const { rulebook, witness, maxParkedBytes, keepsTools = false } = options;
   const catalogues = known?.catalogues ?? options.catalogues;
   const session = createSession({
     maxOpenCalls: options.maxOpenCalls,
-    remembered,
+    onExhausted() {
+      witness.trouble("session:exhausted", "ended a session: too many of its requests were cancelled or given up");
+      onExhausted();
+    },
     owner,
     learnsTools: () => rulebook.current.policy.tools !== null,
     onLearnt: options.onLearnt,

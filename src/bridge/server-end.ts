@@ -1,12 +1,15 @@
 import { composeError, type WireError } from "../message/compose.ts";
 import type { Gist } from "../message/gist.ts";
-import { type Message, type Payload, whole } from "../message/message.ts";
+import { type Message, openMessage, type Payload, whole } from "../message/message.ts";
+import type { Call } from "../session/calls.ts";
 import type { Exchange } from "../session/exchange.ts";
+import type { Session } from "../session/session.ts";
+import type { Turn } from "../session/turn.ts";
 
 /** One session with a server, message by message, whatever its transport. */
 export interface ServerEnd {
-  /** Sends what has been judged. `about` is the message it came as. */
-  send(payload: Buffer, about: Message): void;
+  /** Sends what has been judged. `about` is the message it came as, and `calls` are those it opens. */
+  send(payload: Buffer, about: Message, calls: readonly Call[]): void;
   /** Whether what is sent now would have to wait. */
   readonly isFull: boolean;
   whenReady(resume: () => void): void;
@@ -20,9 +23,9 @@ export interface ServerEnd {
 export interface ServerListener {
   message(payload: Payload, exchange: Exchange): void;
   /** A message that was too large to keep, and what could be told of it. */
-  lost(gist: Gist, bytes: number): void;
-  /** Whether the sender of this request still waits. */
-  isWaiting(about: Message): boolean;
+  lost(gist: Gist, bytes: number, exchange: Exchange): void;
+  /** Whether the sender of this call still waits for its answer. */
+  isWaiting(call: Call): boolean;
   /** Something that is wrong, but with no single message. */
   trouble(kind: string, text: string): void;
   /** Whether more should wait. */
@@ -30,14 +33,30 @@ export interface ServerListener {
   whenReady(resume: () => void): void;
 }
 
-/** Answers a request in place of a server that did not take it. Whatever else it did not take is only told. */
-export function answerInstead(listener: ServerListener, { envelope }: Message, error: WireError): void {
-  if (envelope.kind === "request") listener.message(whole(composeError(envelope.id, error)), BODIES);
-  else listener.trouble("http:refused", `the server did not take a message: ${error.message}`);
+/** Answers calls in place of a server that did not. Where it did not accept something else, that is only logged. */
+export function answerInstead(listener: ServerListener, calls: readonly Call[], error: WireError): void {
+  if (calls.length === 0) listener.trouble("http:refused", `the server did not accept a message: ${error.message}`);
+  for (const call of calls)
+    if (listener.isWaiting(call)) listener.message(whole(composeError(call.id, error)), bodiesFor(calls));
+}
+
+/** The calls that a message opens, or the messages of a batch. */
+export function callsOf(turns: readonly Turn[]): readonly Call[] {
+  return turns.flatMap(({ opens }) => opens ?? []);
+}
+
+/** Sends a message of our own to a server. */
+export function sendOwn(server: ServerEnd | null, { calls }: Session, payload: Buffer): void {
+  const about = openMessage(whole(payload), "up", "refuse");
+  const { envelope } = about;
+  const call = envelope.kind === "request" ? calls.up.find(envelope.id.key) : undefined;
+  server?.send(payload, about, call === undefined ? [] : [call]);
 }
 
 /** Messages that came by HTTP: line breaks may stand between tokens. */
-export const BODIES: Exchange = { breaks: "allow", routed: true, mirrored: null, resumed: false };
+export const BODIES: Exchange = { breaks: "allow", routed: true, mirrored: null, answerable: null, resumed: false };
 
-/** Those of a stream that was taken up again. */
-export const RESUMED: Exchange = { ...BODIES, resumed: true };
+/** Those of a response to a request that opened these calls, and no others. */
+export function bodiesFor(calls: readonly Call[]): Exchange {
+  return { breaks: "allow", routed: true, mirrored: null, answerable: calls, resumed: false };
+}

@@ -59,13 +59,13 @@ export function createShared({ seats, open, maxBehindBytes }: SharedOptions): Sh
   // Asks for the tools in its own name; what it learns holds for all.
   const catalogues = seats.catalogues ?? createCatalogues(seats.now, seats.keepsTools);
   const sayUp = (direction: "up" | "down", payload: Buffer): void => {
-    if (direction === "up") current?.send(payload, openMessage(whole(payload), "up", "refuse"));
+    if (direction === "up") current?.send(payload, openMessage(whole(payload), "up", "refuse"), []);
   };
   const unknown = {
     fetch: () => Promise.reject(new Error("not yet")),
     know: () => Promise.reject(new Error("not yet")),
   };
-  const asker = createSeat(seats, sayUp, { catalogues, learner: unknown }, 0);
+  const asker = createSeat(seats, sayUp, { known: { catalogues, learner: unknown } });
   const learner = createLearner({
     session: asker.session,
     timeoutMs: seats.toolListMs,
@@ -104,19 +104,19 @@ export function createShared({ seats, open, maxBehindBytes }: SharedOptions): Sh
         return deliver(restore(message, number, entry), entry, number, exchange);
       const { envelope } = message;
       if (envelope.kind === "request") {
-        current?.send(composeError(envelope.id, NOT_FOUND), message);
+        current?.send(composeError(envelope.id, NOT_FOUND), message, []);
       } else if (envelope.kind === "notification") relate(message, payload, exchange);
       else void asker.passage.pass(payload, "down", exchange);
     },
-    lost(gist, bytes) {
+    lost(gist, bytes, exchange) {
       const number = gist.id === null || gist.id.quoted !== null ? null : Number(gist.id.key);
       const entry = number === null || gist.like !== "answer" ? undefined : asked.get(number);
       if (entry === undefined || number === null) {
-        const { back } = asker.passage.lose(gist, bytes, "down");
+        const { back } = asker.passage.lose(gist, bytes, "down", exchange);
         if (back !== null) sayUp("up", back);
         return;
       }
-      const { onward } = entry.seat.passage.lose({ id: entry.call.id, like: "answer" }, bytes, "down");
+      const { onward } = entry.seat.passage.lose({ id: entry.call.id, like: "answer" }, bytes, "down", exchange);
       if (typeof onward === "string") return;
       asked.delete(number);
       entry.reply.answer(entry.call, onward, 200);
@@ -180,7 +180,7 @@ export function createShared({ seats, open, maxBehindBytes }: SharedOptions): Sh
       // A cancellation by name has no meaning here: a request is cancelled by leaving it.
       const { envelope } = judged;
       if (envelope.kind !== "notification" || envelope.method.name === "notifications/cancelled") return;
-      return current?.send(body, judged);
+      return current?.send(body, judged, []);
     }
     // It left while its request was held here, and leaving is cancelling.
     if (visit.response.destroyed) return forget(seat, [call]);
@@ -199,7 +199,7 @@ export function createShared({ seats, open, maxBehindBytes }: SharedOptions): Sh
     const reply = createPostReply({ visit, calls: [call], headers: [], onGone });
     const { payload, token } = rename(message, number);
     asked.set(number, { seat, call, reply, token, wantsLog: wantsLog(message) });
-    current.send(payload, message);
+    current.send(payload, message, [call]);
   }
 
   return {
@@ -207,7 +207,10 @@ export function createShared({ seats, open, maxBehindBytes }: SharedOptions): Sh
       const exchange = exchangeFor(visit.head);
       const go = (): void => {
         if (visit.response.destroyed || isOver) return;
-        const seat = createSeat(seats, sayUp, knowledge, 0, seats.tellsOwners ? ownerOf(visit) : undefined);
+        const seat = createSeat(seats, sayUp, {
+          known: knowledge,
+          owner: seats.tellsOwners ? ownerOf(visit) : undefined,
+        });
         passOn(seat.passage, whole(body), "up", exchange, (outcome) => carryUp(visit, seat, body, outcome));
       };
       if (current !== null) return current.isFull ? current.whenReady(go) : go();

@@ -5,6 +5,7 @@ import type { Pool, UpstreamCall } from "../link/upstream/pool.ts";
 import type { WireError } from "../message/compose.ts";
 import { createExcess } from "../message/gist.ts";
 import type { Message } from "../message/message.ts";
+import type { Call } from "../session/calls.ts";
 import { createEventFramer, pickData } from "../wire/events.ts";
 import { CLOSED, refusedWith } from "./answers.ts";
 import { answerInstead, BODIES, type ServerEnd, type ServerListener } from "./server-end.ts";
@@ -29,8 +30,8 @@ export function openSseEnd(options: SseOptions): Promise<ServerEnd> {
   const posts = new Set<UpstreamCall>();
   const turnstile = createTurnstile();
 
-  function answer(about: Message, error: WireError): void {
-    if (!isOver) answerInstead(listener, about, error);
+  function answer(calls: readonly Call[], error: WireError): void {
+    if (!isOver) answerInstead(listener, calls, error);
   }
 
   return new Promise((resolve, reject) => {
@@ -56,7 +57,7 @@ export function openSseEnd(options: SseOptions): Promise<ServerEnd> {
         }
         if (endpoint !== null) listener.message(data, BODIES);
       },
-      excess: createExcess((gist, bytes) => listener.lost(gist, bytes), pickData),
+      excess: createExcess((gist, bytes) => listener.lost(gist, bytes, BODIES), pickData),
       tail: () => {},
     });
 
@@ -82,17 +83,17 @@ export function openSseEnd(options: SseOptions): Promise<ServerEnd> {
       },
     );
 
-    function send(payload: Buffer, about: Message): void {
+    function send(payload: Buffer, about: Message, calls: readonly Call[]): void {
       turnstile.enter(payload.length, (taken) => {
         const { envelope } = about;
         const isBarrier = envelope.kind !== "request" || envelope.method.name === "initialize";
         if (isBarrier) setTimeout(taken, TAKEN_MS).unref();
-        post(payload, about, isBarrier ? taken : () => {});
+        post(payload, calls, isBarrier ? taken : () => {});
         if (!isBarrier) taken();
       });
     }
 
-    function post(payload: Buffer, about: Message, taken: () => void): void {
+    function post(payload: Buffer, calls: readonly Call[], taken: () => void): void {
       if (isOver || endpoint === null) return;
       const call = pool.send(
         {
@@ -103,14 +104,14 @@ export function openSseEnd(options: SseOptions): Promise<ServerEnd> {
         },
         {
           head(head) {
-            if (head.status >= 300) answer(about, refusedWith(head.status));
+            if (head.status >= 300) answer(calls, refusedWith(head.status));
             taken();
           },
           body: () => {},
           done: () => posts.delete(call),
           failed() {
             posts.delete(call);
-            answer(about, CLOSED);
+            answer(calls, CLOSED);
             taken();
           },
         },

@@ -34,6 +34,8 @@ export interface StreamBackOptions {
   readonly maxMessageBytes: number;
   /** Takes an answer of ours for the server. */
   readonly answerServer: (answer: Buffer) => void;
+  /** Told the id of every event that has one. */
+  readonly onEventId?: (id: string) => void;
   /** What becomes of an event that says where messages go; null where it is dropped. Without it, it is no such event. */
   readonly endpoint?: (frame: EventFrame) => Buffer | null;
 }
@@ -78,7 +80,7 @@ export function createStreamBack(options: StreamBackOptions): StreamBack {
   }
 
   function lose(gist: Gist, bytes: number): void {
-    const { onward, back } = passage.lose(gist, bytes, "down");
+    const { onward, back } = passage.lose(gist, bytes, "down", exchange);
     if (typeof onward !== "string") outlet.write(frameMessage(onward));
     if (back !== null) answerServer(back);
   }
@@ -86,7 +88,10 @@ export function createStreamBack(options: StreamBackOptions): StreamBack {
 
   const framer = createEventFramer(maxMessageBytes + MAX_FIELDS_BYTES, {
     event(frame) {
-      if (frame.id !== null) isResumable = true;
+      if (frame.id !== null) {
+        isResumable = true;
+        options.onEventId?.(frame.id);
+      }
       if (frame.data === null) return outlet.forward(frame.bytes, frame.start, frame.end);
       if (frame.name === "endpoint" && options.endpoint !== undefined) {
         const said = options.endpoint(frame);

@@ -3,13 +3,15 @@ import type { Pool, UpstreamCall } from "../link/upstream/pool.ts";
 import { headerOf } from "../link/upstream/head.ts";
 import { findMember, readString } from "../message/members.ts";
 import { type Message, openMessage, type Payload } from "../message/message.ts";
+import type { Call } from "../session/calls.ts";
 import type { Exchange } from "../session/exchange.ts";
 import type { ResponseHead } from "../wire/http-head.ts";
 import { CLOSED, refusedWith } from "./answers.ts";
 import { mirrorHeaders, type SchemaReader } from "./mirror.ts";
-import { DEFAULT_RETRY_MS, readResponse, type Reading } from "./response-messages.ts";
-import { answerInstead, BODIES, type ServerEnd, type ServerListener } from "./server-end.ts";
+import { readResponse, type Reading } from "./response-messages.ts";
+import { answerInstead, type ServerEnd, type ServerListener } from "./server-end.ts";
 import { type Ended, holdBack, openStream, type Resumable } from "./open-stream.ts";
+import { createStandingStream } from "./standing-stream.ts";
 import { BOTH, createStreamableSession, isReady } from "./streamable-session.ts";
 import { createTurnstile } from "./turnstile.ts";
 
@@ -39,21 +41,24 @@ export function createStreamableEnd(options: StreamableOptions): ServerEnd {
   const turnstile = createTurnstile();
   const running = new Map<Message, UpstreamCall>();
   const streams = new Set<UpstreamCall>();
-  let standing: UpstreamCall | null = null;
-  let isTooEarly = false; // the stream was refused before the greeting was over
   const session = createStreamableSession({
     ...options,
     onLost() {
-      standing?.abort();
-      standing = null;
+      standing.abort();
       listener.trouble("http:session-lost", "the server has forgotten the session: beginning another");
     },
     onRenewed() {
-      if (options.listens && !isOver) listen(null, 0);
+      if (options.listens && !isOver) standing.open();
     },
   });
+  const standing = createStandingStream({
+    session,
+    permit: (head, shown) => options.permit(head, shown),
+    isOver: () => isOver,
+    get: (lastId, done, onAnswer) => get(lastId, [], done, onAnswer),
+  });
 
-  function send(payload: Buffer, about: Message): void {
+  function send(payload: Buffer, about: Message, calls: readonly Call[]): void {
     turnstile.enter(payload.length, (taken) => {
       if (isOver) return;
       const { envelope } = about;
@@ -65,8 +70,8 @@ export function createStreamableEnd(options: StreamableOptions): ServerEnd {
       if (isBarrier && method !== "initialize") setTimeout(taken, TAKEN_MS).unref();
       const isLast = method === "notifications/initialized" && options.listens;
       const renewal = session.renewing ?? options.renew?.() ?? null;
-      const go = (): void => post(payload, about, 0, isBarrier ? taken : () => {});
-      const begin = isLast ? () => void listenFirst().then(go) : go;
+      const go = (): void => post(payload, about, calls, 0, isBarrier ? taken : () => {});
+      const begin = isLast ? () => void standing.openFirst().then(go) : go;
       if (renewal === null) begin();
       else void renewal.then(begin);
       if (!isBarrier) taken();
@@ -90,7 +95,7 @@ export function createStreamableEnd(options: StreamableOptions): ServerEnd {
     return false;
   }
 
-  function post(payload: Buffer, about: Message, attempt: number, taken: () => void): void {
+  function post(payload: Buffer, about: Message, calls: readonly Call[], attempt: number, taken: () => void): void {
     const { envelope } = about;
     const mirrored = mirrorHeaders(about, options.schemaOf);
     const headers = `Content-Type: application/json\r\n${session.common(BOTH)}${mirrored ?? session.versionLine()}`;
@@ -106,12 +111,12 @@ export function createStreamableEnd(options: StreamableOptions): ServerEnd {
             call.abort();
             void options.permit(head, headers).then(
               (isWorthIt) => {
-                if (isWorthIt) post(payload, about, 1, taken);
-                else finish(about, head, null);
+                if (isWorthIt) post(payload, about, calls, 1, taken);
+                else finish(head, null);
               },
               (error: unknown) => {
                 listener.trouble("http:login", error instanceof Error ? error.message : String(error));
-                finish(about, head, null);
+                finish(head, null);
               },
             );
             return;
@@ -123,19 +128,19 @@ export function createStreamableEnd(options: StreamableOptions): ServerEnd {
             const renewal = session.id === shownId ? session.renew() : (session.renewing ?? Promise.resolve(true));
             return void renewal.then((isRenewed) => {
               // An answer belongs to a question of the session that is gone.
-              if (isRenewed && "method" in envelope) post(payload, about, RENEWED, taken);
-              else finish(about, head, null);
+              if (isRenewed && "method" in envelope) post(payload, about, calls, RENEWED, taken);
+              else finish(head, null);
             });
           }
           if (head.status < 300) session.id ??= headerOf(head, "mcp-session-id");
           reading = readResponse({
             head,
-            about,
+            calls,
             maxMessageBytes,
             listener,
-            take(body) {
-              take(body, about, BODIES);
-              if (!listener.isWaiting(about)) taken();
+            take(body, exchange) {
+              take(body, about, exchange);
+              if (!calls.some(isWaiting)) taken();
             },
           });
         },
@@ -145,35 +150,41 @@ export function createStreamableEnd(options: StreamableOptions): ServerEnd {
         },
         done() {
           const events = reading?.end() ?? null;
-          finish(about, null, events);
+          finish(null, events);
         },
         failed(error) {
           const events = reading?.breakOff() ?? null;
-          if (events?.lastId !== undefined) return finish(about, null, events);
-          fail(about, error);
+          if (events?.lastId !== undefined) return finish(null, events);
+          fail(about, calls, error);
           taken();
         },
       },
     );
     if (envelope.kind === "request") running.set(about, call);
 
-    function finish(done: Message, refusal: ResponseHead | null, events: Resumable | null): void {
-      running.delete(done);
-      if (refusal !== null) answerInstead(listener, done, refusedWith(refusal.status));
-      else if (events !== null && events.lastId !== undefined && listener.isWaiting(done)) resume(done, events, 0);
-      else if (listener.isWaiting(done)) answerInstead(listener, done, CLOSED);
+    function finish(refusal: ResponseHead | null, events: Resumable | null): void {
+      running.delete(about);
+      if (refusal !== null) answerInstead(listener, calls, refusedWith(refusal.status));
+      else if (calls.some(isWaiting)) {
+        if (events !== null && events.lastId !== undefined) resume(calls, events, 0);
+        else answerInstead(listener, calls, CLOSED);
+      }
       // A server may have wanted to hear this first.
-      if (options.listens && isReady(done) && isTooEarly && !isOver) listen(null, 0);
+      if (options.listens && isReady(about) && standing.isTooEarly() && !isOver) standing.open();
       taken();
     }
   }
 
-  function fail(about: Message, error: ConnectionError): void {
+  function isWaiting(call: Call): boolean {
+    return listener.isWaiting(call);
+  }
+
+  function fail(about: Message, calls: readonly Call[], error: ConnectionError): void {
     running.delete(about);
     if (isOver) return;
     options.watch?.failed(error);
     listener.trouble("http:connection", error.internalDetails);
-    answerInstead(listener, about, CLOSED);
+    answerInstead(listener, calls, CLOSED);
   }
 
   function take(payload: Payload, about: Message | null, exchange: Exchange): void {
@@ -187,62 +198,28 @@ export function createStreamableEnd(options: StreamableOptions): ServerEnd {
     listener.message(payload, exchange);
   }
 
-  /** Takes a stream up where it broke off, until the request it belongs to is answered. */
-  function resume(about: Message, { lastId, retryMs }: Resumable, failures: number): void {
+  /** Resumes a stream where it broke off, until the calls it belongs to are answered. */
+  function resume(calls: readonly Call[], { lastId, retryMs }: Resumable, failures: number): void {
     const timer = setTimeout(() => {
-      if (isOver || !listener.isWaiting(about)) return;
-      get(lastId ?? null, (events, status) => {
+      if (isOver || !calls.some(isWaiting)) return;
+      get(lastId ?? null, calls, (events, status) => {
+        if (!calls.some(isWaiting)) return;
         const next = { lastId: events?.lastId ?? lastId, retryMs: events?.retryMs ?? retryMs };
         const isRefused = status === null || status >= 300;
-        if (listener.isWaiting(about) && failures < MAX_FAILURES) resume(about, next, isRefused ? failures + 1 : 0);
-        else if (listener.isWaiting(about)) answerInstead(listener, about, CLOSED);
+        if (failures < MAX_FAILURES) resume(calls, next, isRefused ? failures + 1 : 0);
+        else answerInstead(listener, calls, CLOSED);
       });
     }, retryMs);
     timer.unref();
   }
 
-  /** Opens the stream before the server is told that all is ready: some have something to say at once. */
-  function listenFirst(): Promise<void> {
-    return new Promise((resolve) => {
-      listen(null, 0, false, resolve);
-      setTimeout(resolve, LISTEN_FIRST_MS).unref();
-    });
-  }
-
-  /** A stream for what the server says unasked, opened again when it ends. */
-  function listen(
+  function get(
     lastId: string | null,
-    failures: number,
-    wasOpen = false,
+    calls: readonly Call[],
+    done: Ended,
     onAnswer: (() => void) | null = null,
-  ): void {
-    const ended: Ended = (events, status, refusal) => {
-      if (standing !== stream) return; // another has taken its place
-      standing = null;
-      isTooEarly = status !== null && status >= 400 && status !== 405;
-      if (isOver) return;
-      if (status === 404 && wasOpen) return void session.renew();
-      if (refusal !== null && status === 401 && failures === 0) {
-        return void options.permit(refusal.head, refusal.shown).then(
-          (isWorthIt) => isWorthIt && !isOver && listen(lastId, 1, wasOpen),
-          () => {}, // the next request says so
-        );
-      }
-      const isRefused = status === null || status >= 300;
-      // A server may have no such stream.
-      if ((status !== null && status >= 400) || failures > MAX_FAILURES) return;
-      const wait = Math.max(events?.retryMs ?? DEFAULT_RETRY_MS, isRefused ? 2 ** failures * 1000 : 0);
-      setTimeout(() => {
-        if (!isOver && standing === null)
-          listen(events?.lastId ?? lastId, isRefused ? failures + 1 : 0, !isRefused || wasOpen);
-      }, wait).unref();
-    };
-    const stream = get(lastId, ended, onAnswer);
-    standing = stream;
-  }
-
-  function get(lastId: string | null, done: Ended, onAnswer: (() => void) | null = null): UpstreamCall {
-    const call = openStream({ pool, path, session, listener, maxMessageBytes, lastId, onAnswer }, (...how) => {
+  ): UpstreamCall {
+    const call = openStream({ pool, path, session, listener, maxMessageBytes, lastId, calls, onAnswer }, (...how) => {
       streams.delete(call);
       done(...how);
     });
@@ -287,5 +264,3 @@ const GOODBYE_MS = 1000;
 const TAKEN_MS = 5000;
 /** The attempt in a session that was begun anew: there is no further one. */
 const RENEWED = 2;
-/** How long a stream may take to open before we go on without it. */
-const LISTEN_FIRST_MS = 500;

@@ -1,6 +1,7 @@
 import type { Pool } from "../link/upstream/pool.ts";
 import { headerOf } from "../link/upstream/head.ts";
 import { type Message, openMessage, type Payload, whole } from "../message/message.ts";
+import type { Call } from "../session/calls.ts";
 import { readResponse, type Reading } from "./response-messages.ts";
 import type { ServerListener } from "./server-end.ts";
 
@@ -93,6 +94,7 @@ export function createStreamableSession(options: StreamableSessionOptions): Stre
         trouble: () => {},
         isFull: false,
       };
+      const calls: readonly Call[] = []; // whoever asked was answered when the session first began
       const take = (body: Payload): void => {
         isGood = openMessage(body, "down", "allow").envelope.kind === "result";
       };
@@ -104,7 +106,7 @@ export function createStreamableSession(options: StreamableSessionOptions): Stre
           head(head) {
             if (head.status < 300) session.id ??= headerOf(head, "mcp-session-id");
             else isGood = false;
-            reading = readResponse({ head, about, maxMessageBytes, listener: quiet, take });
+            reading = readResponse({ head, calls, maxMessageBytes, listener: quiet, take });
           },
           body: (bytes) => reading?.push(bytes),
           done() {

@@ -115,7 +115,11 @@ export function createThroughSse(options: ThroughSseOptions): ThroughSse {
         else passenger.stream?.write(frameMessage(payload));
       };
       const passenger: Passenger = {
-        seat: createSeat(seats, say, knowledge, 0, seats.tellsOwners ? ownerOf(visit) : undefined),
+        seat: createSeat(seats, say, {
+          known: knowledge,
+          owner: seats.tellsOwners ? ownerOf(visit) : undefined,
+          onExhausted: () => end(passenger),
+        }),
         principal: visit.principal?.id ?? null,
         visit,
         stream: null,

@@ -16,7 +16,7 @@ import { createBodyCollector, isRedirect, judgeBody } from "./body-back.ts";
 import type { Guest, GuestBook } from "./guest-book.ts";
 import { exchangeFor, mirrorHeaders } from "./mirror.ts";
 import { answerHere, forget, NO_SESSION, NOT_ALLOWED, readMessage } from "./refusal.ts";
-import { BODIES } from "./server-end.ts";
+import { bodiesFor, callsOf } from "./server-end.ts";
 import { createStreamBack, frameMessage, type StreamBack } from "./stream-back.ts";
 
 /** A way through for clients of Streamable HTTP to a server of Streamable HTTP. */
@@ -69,14 +69,14 @@ export function createThrough(options: ThroughOptions): Through {
   function carry(visit: Visit, guest: Guest, body: Buffer, outcome: Outcome): void {
     const { onward, back, turns = [] } = outcome;
     if (onward === "nothing") return answerHere(visit, outcome);
-    const calls = turns.flatMap((turn) => turn.opens ?? []);
+    const calls = callsOf(turns);
     // It left while its request was held here: nobody is there for the answer.
     if (visit.response.destroyed && calls.length > 0) return forget(guest.seat, calls);
     // What only had to wait is what it was.
     if (onward === "untouched" || onward.equals(body))
-      return send(visit, guest, body, calls, BODIES, back, visit.head.onward);
+      return send(visit, guest, body, calls, bodiesFor(calls), back, visit.head.onward);
     const lines = turns.length === 1 ? mirrorAnew(visit.head.onward, guest, turns[0].message) : visit.head.onward;
-    send(visit, guest, onward, calls, BODIES, back, lines);
+    send(visit, guest, onward, calls, bodiesFor(calls), back, lines);
   }
 
   /** Sends a request on, and what comes back to the client. */
@@ -107,7 +107,8 @@ export function createThrough(options: ThroughOptions): Through {
           response.writeHead(head.status, back);
           response.flushHeaders();
           const answerServer = (answer: Buffer): void => guest.say("up", answer);
-          stream = createStreamBack({ response, seat, exchange, calls, maxMessageBytes, answerServer });
+          const onEventId = (id: string): void => guest.trail.note(id, exchange.answerable ?? []);
+          stream = createStreamBack({ response, seat, exchange, calls, maxMessageBytes, answerServer, onEventId });
         },
         body(bytes) {
           if (stream === null) return collector.push(bytes);
@@ -202,7 +203,11 @@ export function createThrough(options: ThroughOptions): Through {
       const guest = guests.find(visit);
       if (guest === null) return replyError(response, 404, NO_SESSION, null);
       visit.request.resume();
-      const exchange: Exchange = { breaks: "allow", routed: false, mirrored: null, resumed: head.lastEventId !== null };
+      const { lastEventId } = head;
+      // What the server says unasked answers nothing; a resumed stream answers what it answered before it broke off.
+      const answerable = lastEventId === null ? [] : guest.trail.find(lastEventId);
+      const resumed = lastEventId !== null;
+      const exchange: Exchange = { breaks: "allow", routed: false, mirrored: null, answerable, resumed };
       send(visit, guest, null, [], exchange, null, head.onward);
     },
     announce() {

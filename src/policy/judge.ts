@@ -52,6 +52,7 @@ function judgeOpaque({ fault, like }: OpaqueEnvelope): Decision {
 
 const TROUBLES: Record<Trouble, Decision> = {
   "duplicate-id": deny("duplicate-id", -32600, "Invalid request: the id is in use"),
+  "spent-id": deny("spent-id", -32600, "Invalid request: the id belongs to a request that was cancelled"),
   "too-many-calls": deny("too-many-calls", -32000, "Too many requests are waiting for an answer"),
   "wrong-direction": deny("wrong-direction", -32601, "Method not found"),
   "request-without-id": { verdict: { do: "drop" }, rule: "session:request-without-id" },

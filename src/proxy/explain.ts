@@ -88,9 +88,7 @@ export async function explainMessage(options: ExplainOptions): Promise<Explanati
       now,
     },
     () => {},
-    null,
-    0,
-    { identity: options.identity, scope: null },
+    { owner: { identity: options.identity, scope: null } },
   );
   const { passage, session } = seat;
   if (options.client !== null) {

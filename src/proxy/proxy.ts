@@ -147,7 +147,7 @@ export async function createProxy(options: ProxyOptions): Promise<Proxy> {
   let conversation: Conversation;
   const say: Say = (direction, payload) =>
     (direction === "up" ? conversation.toServer : conversation.toClient).writeLine(payload);
-  const { session, passage } = createSeat(hub.seats, say, null, 0);
+  const { session, passage } = createSeat(hub.seats, say, { onExhausted: () => conversation.stop() });
   conversation = createConversation({
     client: options.client ?? { input: process.stdin, output: process.stdout },
     child,

@@ -2,14 +2,13 @@ import { fetchRefusal, fetchTools, findServer, type FindOptions, type FoundServe
 import { announce } from "../bridge/announce.ts";
 import { createLinesClient } from "../bridge/lines-client.ts";
 import { createSeat, type Knowledge, mirrorsServer } from "../bridge/seats.ts";
-import type { ServerEnd, ServerListener } from "../bridge/server-end.ts";
+import { sendOwn, type ServerEnd, type ServerListener } from "../bridge/server-end.ts";
 import { openSseEnd } from "../bridge/sse-end.ts";
 import { createStreamableEnd } from "../bridge/streamable-end.ts";
 import { type Address, parseAddress } from "../link/upstream/address.ts";
 import { readCa } from "../link/upstream/connect.ts";
 import { createPool, type Pool } from "../link/upstream/pool.ts";
 import { type Watch, watchServer } from "../link/upstream/watch.ts";
-import { whole, openMessage } from "../message/message.ts";
 import type { Log } from "../record/log.ts";
 import type { Era } from "../session/era.ts";
 import type { Turn } from "../session/turn.ts";
@@ -180,11 +179,10 @@ export function joinRemote(
   const seat = createSeat(
     hub.seats,
     (direction, payload) => {
-      if (direction === "up") end?.send(payload, openMessage(whole(payload), "up", "refuse"));
+      if (direction === "up") sendOwn(end, seat.session, payload);
       else output.write(Buffer.concat([payload, NEWLINE]));
     },
-    knowledge,
-    0,
+    { known: knowledge, onExhausted: () => leave?.("stopped") },
   );
   const client = createLinesClient({
     input,

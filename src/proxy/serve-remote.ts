@@ -4,11 +4,12 @@ import { createHost } from "../bridge/host.ts";
 import { mirrorHeaders } from "../bridge/mirror.ts";
 import { createOauthPass } from "../bridge/oauth.ts";
 import { ownerOf } from "../bridge/owner.ts";
-import { createSeat, REMEMBERED } from "../bridge/seats.ts";
-import { answerInstead, BODIES, type ServerListener } from "../bridge/server-end.ts";
+import { createSeat } from "../bridge/seats.ts";
+import { answerInstead, type ServerListener } from "../bridge/server-end.ts";
 import { createThrough } from "../bridge/through.ts";
 import { createThroughSse } from "../bridge/through-sse.ts";
 import { readResponse } from "../bridge/response-messages.ts";
+import type { UpstreamListener } from "../link/upstream/pool.ts";
 import { openMessage, whole } from "../message/message.ts";
 import type { Service } from "./http-proxy.ts";
 import type { RemoteServer } from "./remote.ts";
@@ -48,11 +49,13 @@ export function createRemoteService({
   function say(guest: Guest, direction: "up" | "down", payload: Buffer): void {
     if (direction === "down") return; // whoever waits on a request is answered there
     const about = openMessage(whole(payload), "up", "refuse");
+    const { session } = guest.seat;
+    const call = about.envelope.kind === "request" ? session.calls.up.find(about.envelope.id.key) : undefined;
+    const calls = call === undefined ? [] : [call];
     const listener: ServerListener = {
       message: (body, exchange) => void guest.seat.passage.pass(body, "down", exchange),
-      lost: (gist, bytes) => void guest.seat.passage.lose(gist, bytes, "down"),
-      isWaiting: ({ envelope }) =>
-        envelope.kind === "request" && guest.seat.session.calls.up.find(envelope.id.key) !== undefined,
+      lost: (gist, bytes, exchange) => void guest.seat.passage.lose(gist, bytes, "down", exchange),
+      isWaiting: (call) => session.calls.up.find(call.id.key) === call,
       trouble: (kind, text) => hub.witness.trouble(kind, text),
       isFull: false,
       whenReady: (resume) => resume(),
@@ -67,26 +70,36 @@ export function createRemoteService({
         head(head) {
           reading = readResponse({
             head,
-            about,
+            calls,
             maxMessageBytes,
             listener,
-            take: (body) => listener.message(body, BODIES),
+            take: (body, exchange) => listener.message(body, exchange),
           });
         },
         body: (bytes) => reading?.push(bytes),
         done: () => void reading?.end(),
         failed() {
           reading?.breakOff();
-          answerInstead(listener, about, CLOSED);
+          answerInstead(listener, calls, CLOSED);
         },
       },
     );
   }
 
   const guests = createGuestBook({
-    seat: (visit, sayFor) =>
-      createSeat(hub.seats, sayFor, knowledge, REMEMBERED, hub.seats.tellsOwners ? ownerOf(visit) : undefined),
+    seat: (visit, sayFor, onExhausted) =>
+      createSeat(hub.seats, sayFor, {
+        known: knowledge,
+        owner: hub.seats.tellsOwners ? ownerOf(visit) : undefined,
+        onExhausted,
+      }),
     say,
+    onExhausted(guest) {
+      guests.end(guest);
+      if (guest.id === null) return;
+      const headers = guest.headers + server.headers();
+      pool.send({ method: "DELETE", path: found.address.path, headers, body: null }, DEAF);
+    },
     isGuarded,
     maxSessions,
   });
@@ -158,6 +171,9 @@ export function createRemoteService({
     },
   };
 }
+
+/** Does not care what comes of a request. */
+const DEAF: UpstreamListener = { head: () => {}, body: () => {}, done: () => {}, failed: () => {} };
 
 /** The headers that say what a body says. */
 const MIRRORED = /^mcp-(?:method|name|protocol-version|param-[^:\r\n]*):.*\r\n/gim;

@@ -22,11 +22,11 @@ export function passOn(
     }
   };
   const amend = (error: unknown, outcome: Outcome): void => {
-    const instead = passage.fail(payload, direction, error, outcome);
+    const instead = passage.fail(payload, direction, exchange, error, outcome);
     try {
       carry(instead);
     } catch (another) {
-      passage.fail(payload, direction, another, NOTHING); // there is no way to tell anybody but the log
+      passage.fail(payload, direction, exchange, another, NOTHING); // there is no way to tell anybody but the log
     }
   };
   const outcome = passage.pass(payload, direction, exchange);

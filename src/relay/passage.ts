@@ -25,9 +25,9 @@ export interface Passage {
   /** No promise is made unless the message has to wait. */
   pass(payload: Payload, direction: Direction, exchange: Exchange): Outcome | Promise<Outcome>;
   /** What becomes of one that was too large to keep: whoever waits is told. */
-  lose(gist: Gist, bytes: number, direction: Direction): Outcome;
+  lose(gist: Gist, bytes: number, direction: Direction, exchange: Exchange): Outcome;
   /** What becomes of one that we failed on ourselves, perhaps after it was judged: it does not pass, and whoever waits is told. */
-  fail(payload: Payload, direction: Direction, error: unknown, judged: Outcome): Outcome;
+  fail(payload: Payload, direction: Direction, exchange: Exchange, error: unknown, judged: Outcome): Outcome;
   /** The answer for one who waits in vain; null where it is not waited for any more, or where it was our own. */
   giveUpOn(call: Call, direction: Direction, error: WireError): Buffer | null;
   /** The answers for all who still wait in one direction, when nobody will answer them any more. */
@@ -50,7 +50,7 @@ export function createPassage({ session, rulebook, learner, witness, maxParkedBy
     session,
     maxParkedBytes,
     settle,
-    fail: (payload, direction, error) => fail(payload, direction, error, NOTHING),
+    fail: (payload, direction, exchange, error) => fail(payload, direction, exchange, error, NOTHING),
   });
   const decide = createDecide({ session, learner, witness, room, settle });
 
@@ -60,22 +60,28 @@ export function createPassage({ session, rulebook, learner, witness, maxParkedBy
       const turn = session.observe(message, exchange);
       if (message.envelope.kind === "batch") {
         if (turn.trouble === null) return passBatch(pass, message, exchange);
-        if (exchange.isMember !== true) disappoint(message);
+        if (exchange.isMember !== true) disappoint(message, exchange);
       }
       return decide(turn, rulebook.current);
     } catch (error) {
-      return fail(payload, direction, error, NOTHING);
+      return fail(payload, direction, exchange, error, NOTHING);
     }
   }
 
-  function fail({ bytes, start, end }: Payload, direction: Direction, error: unknown, judged: Outcome): Outcome {
+  function fail(
+    { bytes, start, end }: Payload,
+    direction: Direction,
+    exchange: Exchange,
+    error: unknown,
+    judged: Outcome,
+  ): Outcome {
     // By its name: the parts of the command that are loaded late have classes of their own.
     if (error instanceof Error && error.name === "Unaudited") witness.trouble(UNAUDITED_RULE, error.message);
     else witness.trouble("internal", error instanceof Error ? (error.stack ?? error.message) : String(error));
     if (judged.turns !== undefined) return takeBack(judged, judged.turns, direction);
     const reader = createGistReader();
     reader.push(bytes.subarray(start, end));
-    return tell(reader.end(), direction, INTERNAL, INTERNAL);
+    return tell(reader.end(), direction, exchange, INTERNAL, INTERNAL);
   }
 
   /** Tells those who wait because of a message that was judged, and does not pass after all. */
@@ -93,24 +99,29 @@ export function createPassage({ session, rulebook, learner, witness, maxParkedBy
   }
 
   /** Tells whoever waits for a message that will not come: its sender, or the one it was an answer for. */
-  function tell({ id, like }: Gist, direction: Direction, sender: WireError, receiver: WireError): Outcome {
+  function tell(
+    { id, like }: Gist,
+    direction: Direction,
+    exchange: Exchange,
+    sender: WireError,
+    receiver: WireError,
+  ): Outcome {
     if (id === null || like === "neither") return NOTHING;
     if (like === "request") {
       // Not under an id that is in use: it would be taken for the other's answer.
       const isTaken = session.calls[direction].find(id.key) !== undefined;
       return { onward: "nothing", back: composeError(isTaken ? null : id, sender) };
     }
-    const table = session.calls[opposite(direction)];
-    const call = table.find(id.key);
+    const call = session.callFor(id.key, direction, exchange);
     if (call === undefined || call.parked) return NOTHING;
-    table.close(call);
+    session.calls[opposite(direction)].close(call);
     if (call.claim === null) return { onward: composeError(call.id, receiver), back: null };
     call.claim(null);
     return NOTHING;
   }
 
   /** Tells those who wait for answers in a batch that is refused. */
-  function disappoint({ bytes, start, end, direction }: Message): void {
+  function disappoint({ bytes, start, end, direction }: Message, exchange: Exchange): void {
     const table = session.calls[opposite(direction)];
     let looked = 0;
     if (table.size() === 0) return;
@@ -120,7 +131,7 @@ export function createPassage({ session, rulebook, learner, witness, maxParkedBy
       reader.push(bytes.subarray(from, to));
       const gist = reader.end();
       if (gist.like === "answer") {
-        const { onward } = tell(gist, direction, INVALID, INVALID);
+        const { onward } = tell(gist, direction, exchange, INVALID, INVALID);
         if (typeof onward !== "string") session.say(direction, onward);
       }
       return table.size() > 0 && ++looked < MAX_LOOKED_AT;
@@ -145,7 +156,7 @@ export function createPassage({ session, rulebook, learner, witness, maxParkedBy
     if (opens !== undefined && outcome.onward !== "nothing") session.calls[direction].open(opens);
     if (refersTo !== undefined) {
       if (refersTo.parked) release(refersTo, direction, WITHDRAWN);
-      else if (outcome.onward !== "nothing") session.calls[direction].cancel(refersTo);
+      else if (outcome.onward !== "nothing") session.calls[direction].abandon(refersTo);
     }
     if (!turn.exchange.routed) return outcome;
     return { onward: outcome.onward, back: outcome.back, turns: [turn], rule: decision.rule };
@@ -153,7 +164,9 @@ export function createPassage({ session, rulebook, learner, witness, maxParkedBy
 
   /** Ends the wait of a message that goes nowhere any more. */
   function release(call: Call, direction: Direction, decision: Decision | null): void {
-    session.calls[direction].close(call);
+    // A call that is held here was not sent yet, or was answered: no other answer can come for its id.
+    if (call.parked) session.calls[direction].close(call);
+    else session.calls[direction].abandon(call);
     const held = room.release(call);
     if (held === undefined) return;
     try {
@@ -173,10 +186,11 @@ export function createPassage({ session, rulebook, learner, witness, maxParkedBy
 
   return {
     pass,
-    lose(gist, bytes, direction) {
+    lose(gist, bytes, direction, exchange) {
       const { code, text } = FAULTS["too-large"];
       witness.lost(session.id, direction, gist, bytes);
-      return tell(gist, direction, { code, message: text }, { code: -32000, message: "Response too large" });
+      const tooLarge: WireError = { code: -32000, message: "Response too large" };
+      return tell(gist, direction, exchange, { code, message: text }, tooLarge);
     },
     fail,
     giveUpOn,

@@ -49,7 +49,7 @@ export function pump({ direction, source, onward, back }: Pipe, options: PumpOpt
 
   function wait(outcome: Promise<Outcome>, payload: Payload): void {
     parked++;
-    const fail = (error: unknown): Outcome => passage.fail(payload, direction, error, NOTHING);
+    const fail = (error: unknown): Outcome => passage.fail(payload, direction, exchange, error, NOTHING);
     void outcome
       .catch(fail)
       .then(carry)
@@ -71,7 +71,7 @@ export function pump({ direction, source, onward, back }: Pipe, options: PumpOpt
         carry(outcome);
       }
     },
-    excess: createExcess((gist, bytes) => carry(passage.lose(gist, bytes, direction))),
+    excess: createExcess((gist, bytes) => carry(passage.lose(gist, bytes, direction, exchange))),
     tail(bytes) {
       witness.trouble(
         "wire:half-line",

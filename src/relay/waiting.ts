@@ -2,6 +2,7 @@ import { NOTHING, type Outcome, UNTOUCHED } from "../action/outcome.ts";
 import { type Direction, opposite, type Payload } from "../message/message.ts";
 import type { Decision } from "../policy/verdict.ts";
 import type { Call } from "../session/calls.ts";
+import type { Exchange } from "../session/exchange.ts";
 import type { Session } from "../session/session.ts";
 import type { Turn } from "../session/turn.ts";
 
@@ -31,7 +32,7 @@ export interface WaitingRoomOptions {
   readonly session: Session;
   readonly maxParkedBytes: number;
   readonly settle: (turn: Turn, decision: Decision) => Outcome;
-  readonly fail: (payload: Payload, direction: Direction, error: unknown) => Outcome;
+  readonly fail: (payload: Payload, direction: Direction, exchange: Exchange, error: unknown) => Outcome;
 }
 
 /** Makes a waiting room for one conversation. */
@@ -79,7 +80,7 @@ export function createWaitingRoom({ session, maxParkedBytes, settle, fail }: Wai
       return outcome.onward === UNTOUCHED.onward ? { ...outcome, onward: bytes.subarray(start, end) } : outcome;
     } catch (error) {
       leave();
-      return fail({ bytes, start, end, ascii }, direction, error);
+      return fail({ bytes, start, end, ascii }, direction, turn.exchange, error);
     } finally {
       if (stop === undefined) makeRoom();
     }

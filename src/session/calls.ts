@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import type { Id } from "../message/id.ts";
 import type { Message } from "../message/message.ts";
 import type { Method } from "../message/methods.ts";
@@ -29,23 +30,44 @@ export interface Keepsake {
   readonly bytes: number;
 }
 
-/** The requests of one direction that are waiting. */
+/** Makes a call. One function for all, so that they have one shape. */
+export function createCall(
+  id: Id,
+  method: Method,
+  subject: string | null,
+  cursor: string | null | undefined,
+  era: Era,
+  since: number,
+  listVersion: number,
+  claim: Call["claim"],
+): Call {
+  return { id, method, subject, cursor, era, since, listVersion, claim, parked: false, memo: null };
+}
+
+/** The requests of one direction that are waiting, and the ids that must not be used again. */
 export interface CallTable {
   size(): number;
   /** The bytes of all that is kept with the calls. */
   keptBytes(): number;
   find(key: number | string): Call | undefined;
-  /** Adds a call; its key must be free. False when there is no room. */
+  /** Whether no further call may be opened. A suspended call gives up its place first. */
+  isFull(): boolean;
+  /** Whether this id belongs to a call that was abandoned. */
+  isSpent(key: number | string): boolean;
+  /** Whether answers may still come: to calls that are open, or to some that were abandoned. */
+  isPending(): boolean;
+  /** Adds a call; its key must be free. False when the table is full. */
   open(call: Call): boolean;
+  /** Removes a call that the other side has answered, or has never seen. Its id may be used again. */
   close(call: Call): void;
-  /** Marks a call as given up. It is forgotten a while later; until then a late answer passes. */
-  cancel(call: Call): void;
-  isCancelled(call: Call): boolean;
-  /** Marks a call whose stream broke off and may be taken up again. It is remembered as long as there is room. */
+  /**
+   * Removes a call that was cancelled or given up although the other side may still answer it. Its id is spent: the late
+   * answer would otherwise be taken for the answer to the next request with the same id, and judged as that.
+   */
+  abandon(call: Call): void;
+  /** Marks a call whose stream broke off and may be resumed. It stays open, but is the first to be abandoned. */
   suspend(call: Call): void;
-  /** A call that was answered a while ago, where such are remembered: its answer may be brought again. */
-  recall(key: number | string): Call | undefined;
-  /** All that are still wanted. */
+  /** All that are open. */
   waiting(): Call[];
 }
 
@@ -58,19 +80,22 @@ export function keepSubject(text: string): string {
   return Buffer.from(text.slice(0, MAX_SUBJECT_CHARACTERS), "utf16le").toString("utf16le");
 }
 
-/** How long after its cancellation a call is remembered. */
-export const CANCELLED_FOR_MS = 60_000;
+/** How many ids of abandoned calls are remembered in one direction of a session. With one more, the session ends. */
+export const MAX_SPENT_IDS = 100_000;
 
 /**
- * Makes a table for at most `maxOpenCalls`. Our own requests are few and always find room. The last
- * `remembered` calls that were closed can be recalled.
+ * Makes a table for at most `maxOpenCalls`. Our own requests are few, have ids that nobody else uses, and always find
+ * room. `onExhausted` is called once, when no more spent ids can be remembered; from then on no call is opened.
  */
-export function createCallTable(maxOpenCalls: number, now: () => number, remembered = 0): CallTable {
+export function createCallTable(
+  maxOpenCalls: number,
+  onExhausted: () => void = () => {},
+  maxSpentIds = MAX_SPENT_IDS,
+): CallTable {
   const calls = new Map<number | string, Call>();
-  const cancelled = new Map<Call, number>(); // with the time, oldest first
-  const suspended = new Set<Call>();
-  const closed: Call[] = []; // the last ones, in a ring
-  let nextClosed = 0;
+  const suspended = new Set<Call>(); // the oldest first
+  let spent: Set<number | string> | null = null; // made when the first call is abandoned
+  let isExhausted = false;
   let keptBytes = 0;
 
   function close(call: Call): void {
@@ -78,37 +103,34 @@ export function createCallTable(maxOpenCalls: number, now: () => number, remembe
       calls.delete(call.id.key);
       if (call.memo !== null) keptBytes -= call.memo.bytes;
     }
-    if (cancelled.size > 0) cancelled.delete(call);
     if (suspended.size > 0) suspended.delete(call);
-    if (remembered > 0) remember(call);
   }
 
-  function remember(call: Call): void {
-    closed[nextClosed] = call;
-    nextClosed = (nextClosed + 1) % remembered;
-  }
-
-  /** Forgets the calls whose time after cancellation is over, and one more when the table is full. */
-  function sweep(): void {
-    const before = now() - CANCELLED_FOR_MS;
-    for (const [call, time] of cancelled) {
-      if (time > before && calls.size < maxOpenCalls) return;
-      close(call);
-    }
+  function abandon(call: Call): void {
+    if (calls.get(call.id.key) !== call) return;
+    close(call);
+    if (call.claim !== null || isExhausted) return;
+    spent ??= new Set();
+    if (spent.size < maxSpentIds) return void spent.add(shorten(call.id.key));
+    isExhausted = true;
+    onExhausted();
   }
 
   return {
     size: () => calls.size,
     keptBytes: () => keptBytes,
-    find(key) {
-      if (cancelled.size > 0) sweep();
-      if (suspended.size > 0 && calls.size >= maxOpenCalls)
-        for (const call of suspended) {
-          close(call);
-          break;
-        }
-      return calls.get(key);
+    find: (key) => calls.get(key),
+    isFull() {
+      if (isExhausted) return true;
+      if (calls.size < maxOpenCalls) return false;
+      for (const oldest of suspended) {
+        abandon(oldest);
+        return isExhausted;
+      }
+      return true;
     },
+    isPending: () => calls.size > 0 || spent !== null,
+    isSpent: (key) => spent !== null && spent.has(shorten(key)),
     open(call) {
       if (calls.size >= maxOpenCalls && call.claim === null) return false;
       calls.set(call.id.key, call);
@@ -116,12 +138,18 @@ export function createCallTable(maxOpenCalls: number, now: () => number, remembe
       return true;
     },
     close,
-    cancel(call) {
-      if (!cancelled.has(call)) cancelled.set(call, now());
+    abandon,
+    suspend(call) {
+      if (calls.get(call.id.key) === call) suspended.add(call);
     },
-    isCancelled: (call) => cancelled.has(call),
-    suspend: (call) => void suspended.add(call),
-    recall: (key) => closed.findLast((call) => call.id.key === key),
-    waiting: () => [...calls.values()].filter((call) => !cancelled.has(call)),
+    waiting: () => [...calls.values()],
   };
 }
+
+/** Long ids are remembered by their hash, so that the bound on their number is one on memory too. */
+function shorten(key: number | string): number | string {
+  if (typeof key === "number" || key.length <= MAX_PLAIN_CHARACTERS) return key;
+  return createHash("sha256").update(key, "utf16le").digest("base64url");
+}
+
+const MAX_PLAIN_CHARACTERS = 43; // as long as the hash

@@ -1,3 +1,5 @@
+import type { Call } from "./calls.ts";
+
 /** What a link knows about the message it brings: how it is framed, and what its headers say about it. */
 export interface Exchange {
   /** Whether line breaks may stand between the tokens of a message. On a line they may not. */
@@ -8,7 +10,12 @@ export interface Exchange {
   readonly routed: boolean;
   /** What the headers of an HTTP request say about the message in its body; null where there are none. */
   readonly mirrored: Mirrored | null;
-  /** Whether this may bring again what was brought before: a stream that is taken up where it broke off. */
+  /**
+   * The calls that can be answered on the stream this message came by: over HTTP an answer belongs to the stream of its
+   * request. Null where there is one stream for all.
+   */
+  readonly answerable: readonly Call[] | null;
+  /** Whether the stream was resumed, and may bring an answer that was brought before. */
   readonly resumed: boolean;
 }
 
@@ -22,4 +29,4 @@ export interface Mirrored {
 }
 
 /** Messages one to a line. */
-export const LINES: Exchange = { breaks: "refuse", routed: false, mirrored: null, resumed: false };
+export const LINES: Exchange = { breaks: "refuse", routed: false, mirrored: null, answerable: null, resumed: false };

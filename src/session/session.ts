@@ -14,7 +14,7 @@ import { type Direction, type Message, opposite } from "../message/message.ts";
 import { describeMethod } from "../message/methods.ts";
 import { createNameReader } from "../message/names.ts";
 import { isBatch } from "./batch.ts";
-import { type Call, type CallTable, createCallTable, keepSubject } from "./calls.ts";
+import { type Call, type CallTable, createCall, createCallTable, keepSubject } from "./calls.ts";
 import { type Catalogue, type CatalogueKeeper, createCatalogues } from "./catalogue.ts";
 import { type Era, findClaim } from "./era.ts";
 import type { Exchange } from "./exchange.ts";
@@ -44,6 +44,8 @@ export interface Session extends SessionView {
   now(): number;
   /** Puts a message in its place in the conversation. Changes nothing but what is learnt from it. */
   observe(message: Message, exchange: Exchange): Turn;
+  /** The call that an answer with this id belongs to, going this way, where it may be answered there. */
+  callFor(key: number | string, direction: Direction, exchange: Exchange): Call | undefined;
   /** Sends a message of our own. */
   say(direction: Direction, payload: Buffer): void;
   /** Asks the server something of our own. The answer does not reach the client. */
@@ -68,8 +70,8 @@ export interface SessionOptions {
   /** Whose it is, where more than one session may be the same one's. */
   readonly owner?: Owner;
   readonly maxOpenCalls: number;
-  /** How many answered calls are remembered, where answers may be brought again. */
-  readonly remembered?: number;
+  /** Told once, when so many calls were abandoned that no more ids can be kept from being used again: the session must end. */
+  readonly onExhausted?: () => void;
   /** What is known of the server's tools, where that is shared between sessions. */
   readonly catalogues?: Readonly<Record<Era, CatalogueKeeper>>;
   /** Whether a list that is whole holds for good, whatever the server says of changes. */
@@ -86,9 +88,9 @@ export interface SessionOptions {
 
 /** Begins a conversation. */
 export function createSession(options: SessionOptions): Session {
-  const { maxOpenCalls, remembered, learnsTools, onLearnt = () => {}, say, now } = options;
+  const { maxOpenCalls, onExhausted, learnsTools, onLearnt = () => {}, say, now } = options;
   const id = options.id ?? randomBytes(8).toString("hex");
-  const calls = { up: createCallTable(maxOpenCalls, now, remembered), down: createCallTable(maxOpenCalls, now) };
+  const calls = { up: createCallTable(maxOpenCalls, onExhausted), down: createCallTable(maxOpenCalls, onExhausted) };
   const catalogues = options.catalogues ?? createCatalogues(now, options.keepsTools);
   let revision: string | null = null; // that the handshake settled on, once it has
   let client: string | null = null;
@@ -104,6 +106,13 @@ export function createSession(options: SessionOptions): Session {
     now,
     say,
     catalogue: (era) => catalogues[era],
+    callFor(key, direction, { answerable, resumed }) {
+      const table = calls[opposite(direction)];
+      if (answerable === null) return table.find(key);
+      const call = answerable.find(({ id: asked }) => asked.key === key);
+      // A resumed stream may bring again what was answered. It is judged again, as the answer to the call it belongs to.
+      return call !== undefined && (resumed || table.find(key) === call) ? call : undefined;
+    },
     observe(message, exchange) {
       const turn = beginTurn(session, message, exchange);
       const { envelope, direction } = message;
@@ -123,7 +132,7 @@ export function createSession(options: SessionOptions): Session {
           if (exchange.isMember === true || revision !== "2025-03-26" || !isBatch(message)) turn.trouble = "batch";
           break;
         case "opaque":
-          turn.answers = meant(message, envelope);
+          turn.answers = meant(turn, envelope);
           if (turn.answers !== undefined) turn.trouble = "unreadable-answer";
           else turn.isIdTaken = envelope.id !== null && calls[direction].find(envelope.id.key) !== undefined;
       }
@@ -156,9 +165,10 @@ export function createSession(options: SessionOptions): Session {
     if (table.find(envelope.id.key) !== undefined) {
       turn.trouble = "duplicate-id";
       turn.isIdTaken = true;
-    } else if (!maySend(envelope.method.sender, direction)) turn.trouble = "wrong-direction";
+    } else if (table.isSpent(envelope.id.key)) turn.trouble = "spent-id";
+    else if (!maySend(envelope.method.sender, direction)) turn.trouble = "wrong-direction";
     else if (envelope.method.form === "notification") turn.trouble = "notification-with-id";
-    else if (table.size() >= maxOpenCalls) turn.trouble = "too-many-calls";
+    else if (table.isFull()) turn.trouble = "too-many-calls";
     else {
       const version = needsEra(turn, envelope) ? findClaim(turn.message.bytes, envelope.params) : null;
       const { tools } = catalogues.stateless;
@@ -179,8 +189,7 @@ export function createSession(options: SessionOptions): Session {
       turn.remark = "error-without-id";
       return;
     }
-    const table = calls[opposite(direction)];
-    const call = table.find(envelope.id.key) ?? (turn.exchange.resumed ? table.recall(envelope.id.key) : undefined);
+    const call = session.callFor(envelope.id.key, direction, turn.exchange);
     if (call === undefined || call.parked) {
       turn.trouble = "stray-answer";
       return;
@@ -193,36 +202,15 @@ export function createSession(options: SessionOptions): Session {
   function openCall({ message: { bytes } }: TurnDraft, envelope: RequestEnvelope, era: Era): Call {
     const { id: callId, method, params, subject } = envelope;
     const isList = method.name === "tools/list" && learnsTools();
-    return {
-      id: callId,
-      method,
-      subject: subject === null ? null : keepSubject(names.read(bytes, subject)),
-      cursor: isList && params !== null ? readCursor(bytes, params) : null,
-      era,
-      since: now(),
-      listVersion: catalogues[era].listVersion,
-      claim: null,
-      parked: false,
-      memo: null,
-    };
+    const about = subject === null ? null : keepSubject(names.read(bytes, subject));
+    const cursor = isList && params !== null ? readCursor(bytes, params) : null;
+    return createCall(callId, method, about, cursor, era, now(), catalogues[era].listVersion, null);
   }
 
   function ownCall(callId: Id, { method: name, era, cursor }: Question, claim: Call["claim"]): Call {
     const method = describeMethod(name);
     if (method === null) throw new Error(`no method: ${name}`);
-    const listVersion = catalogues[era].listVersion;
-    return {
-      id: callId,
-      method,
-      subject: null,
-      cursor,
-      era,
-      since: now(),
-      listVersion,
-      claim,
-      parked: false,
-      memo: null,
-    };
+    return createCall(callId, method, null, cursor, era, now(), catalogues[era].listVersion, claim);
   }
 
   function observeNotification(turn: TurnDraft, envelope: NotificationEnvelope): void {
@@ -278,11 +266,11 @@ export function createSession(options: SessionOptions): Session {
   }
 
   /** The call an unreadable message was meant to answer, as far as that can be told. */
-  function meant(message: Message, envelope: OpaqueEnvelope): Call | undefined {
+  function meant({ message, exchange }: TurnDraft, envelope: OpaqueEnvelope): Call | undefined {
     if (envelope.like !== "answer") return undefined;
     const { oddId } = envelope;
     const key = envelope.id?.key ?? (oddId === null ? undefined : guessKey(message.bytes, oddId.start, oddId.end));
-    const call = key === undefined ? undefined : calls[opposite(message.direction)].find(key);
+    const call = key === undefined ? undefined : session.callFor(key, message.direction, exchange);
     return call === undefined || call.parked ? undefined : call;
   }
 }

@@ -57,6 +57,8 @@ export type Remark =
 export type Trouble =
   /** A request with the id of one that is waiting. Its answer would be taken for the other's. */
   | "duplicate-id"
+  /** A request with the id of one that was cancelled or given up, and may still be answered. */
+  | "spent-id"
   /** A request more than may wait at once. */
   | "too-many-calls"
   /** A method that only the other side may send. */

@@ -71,10 +71,10 @@ test("a process that does not read the answers of ours has to wait; one that doe
   let answers = false;
   const process = begin({
     onMessage() {
-      if (answers) process.end.send(long, about);
+      if (answers) process.end.send(long, about, []);
     },
   });
-  process.end.send(long, about);
+  process.end.send(long, about, []);
   expect(process.end.isFull).toBe(true);
   process.stdout.write(`${lines(10).join("\n")}\n`);
   await tick();

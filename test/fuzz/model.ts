@@ -1,5 +1,14 @@
 import type { Tree } from "./naive-json.ts";
-import { type Answering, type Asking, foldNaively, mayBeSent, member, readLine, stringAt } from "./profile.ts";
+import {
+  type Answering,
+  type Asking,
+  foldNaively,
+  mayBeSent,
+  member,
+  readIdNaively,
+  readLine,
+  stringAt,
+} from "./profile.ts";
 
 export type Direction = "up" | "down";
 
@@ -67,6 +76,8 @@ const NOTHING_KNOWN: Known = { tools: [], next: undefined, version: 0, isFresh: 
 
 interface State {
   readonly open: Record<Direction, Map<number | string, OpenCall>>;
+  /** The ids of requests that were cancelled before they were answered. */
+  readonly spent: Record<Direction, Set<number | string>>;
   readonly deniedFolds: Set<string>;
   readonly known: Record<Era, Known>;
   revision: string | null;
@@ -76,11 +87,12 @@ interface State {
 export function createModel({ denied, tools, revision }: World, from?: State): Model {
   const state: State = from ?? {
     open: { up: new Map(), down: new Map() },
+    spent: { up: new Set(), down: new Set() },
     deniedFolds: new Set(tools.filter((name) => denied.test(name)).map(foldNaively)),
     known: { stateful: { ...NOTHING_KNOWN }, stateless: { ...NOTHING_KNOWN } },
     revision,
   };
-  const { open, deniedFolds, known } = state;
+  const { open, spent, deniedFolds, known } = state;
   const passing = new Set<number | string>(); // ids that are taken until the line is over
 
   function isHidden(name: string): boolean {
@@ -91,11 +103,13 @@ export function createModel({ denied, tools, revision }: World, from?: State): M
     const { kind, id, method, params } = asking;
     if (!mayBeSent(method, direction, kind)) return { do: "refuse", why: "direction" };
     if (id === null) {
+      if (method === "notifications/cancelled") cancel(line, member(params, "requestId"), direction);
       if (method !== "notifications/tools/list_changed") return PASS;
       for (const era of ERAS) known[era] = { ...NOTHING_KNOWN, version: known[era].version + 1 };
       return PASS;
     }
     if (open[direction].has(id.key)) return { do: "refuse", why: "duplicate-id" };
+    if (spent[direction].has(id.key)) return { do: "refuse", why: "spent-id" };
     const era = member(member(params, "_meta") ?? null, VERSION_KEY) === undefined ? "stateful" : "stateless";
     const { version } = known[era];
     const cursor = method === "tools/list" ? cursorAt(line, member(params, "cursor")) : null;
@@ -106,6 +120,11 @@ export function createModel({ denied, tools, revision }: World, from?: State): M
     if (expected.do === "pass" || expected.do === "wait")
       open[direction].set(id.key, { method, plain: id.plain, cursor, era, version });
     return expected;
+  }
+
+  function cancel(line: Buffer, given: Tree | undefined, direction: Direction): void {
+    const id = given === undefined ? null : readIdNaively(line, given);
+    if (id !== null && open[direction].delete(id.key)) spent[direction].add(id.key);
   }
 
   function judge({ method, subject }: Asking, list: Known, cursor: OpenCall["cursor"], inBatch: boolean): Expected {
@@ -209,13 +228,14 @@ export function createModel({ denied, tools, revision }: World, from?: State): M
       model.knowledge.every((one, index) => one === other.knowledge[index]),
     get knowledge() {
       const lists = ERAS.flatMap((era) => Object.values(known[era]));
-      return [...lists, deniedFolds.size, state.revision];
+      return [...lists, deniedFolds.size, state.revision, spent.up.size, spent.down.size];
     },
     fork: () =>
       createModel(
         { denied, tools, revision },
         {
           open: { up: new Map(open.up), down: new Map(open.down) },
+          spent: { up: new Set(spent.up), down: new Set(spent.down) },
           deniedFolds: new Set(deniedFolds),
           known: { stateful: { ...known.stateful }, stateless: { ...known.stateless } },
           revision: state.revision,

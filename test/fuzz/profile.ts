@@ -192,7 +192,7 @@ function oddKey(tree: Tree, { exact, folded }: Level): string | null {
 }
 
 /** A string, or an integer written plainly that no double rounds. */
-function readIdNaively(line: Buffer, tree: Tree): IdReading | null {
+export function readIdNaively(line: Buffer, tree: Tree): IdReading | null {
   const text = line.toString("latin1", tree.start, tree.end);
   if (text.length > MAX_BYTES) return null;
   if (tree.kind === "string") {

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { MAX_SPENT_IDS } from "../../src/session/calls.ts";
 import { denying, OPEN, stage } from "../support/play.ts";
 
 const PING = '{"jsonrpc":"2.0","id":7,"method":"ping"}\n';
@@ -14,33 +15,44 @@ const large = (id: number): string =>
   `{"jsonrpc":"2.0","id":${id},"method":"tools/call","params":{"name":"b","arguments":"${"x".repeat(800_000)}"}}\n`;
 
 describe("a call that was cancelled", () => {
-  test("may still be answered within a minute", async () => {
-    const { client, server, heard, wait } = stage(OPEN);
+  test("is not answered any more: an answer that comes late is dropped", async () => {
+    const { client, server, heard, troubles } = stage(OPEN);
     await client(PING, cancel("7"));
     expect(heard("server")).toBe(PING + cancel("7"));
-    wait(59_999);
-    await server(PONG);
-    expect(heard("client")).toBe(PONG);
     await server(PONG);
     expect(heard("client")).toBe("");
+    expect(troubles).toEqual(["session:stray-answer"]);
   });
 
-  test("is forgotten after a minute: its answer is dropped, its id is free", async () => {
-    const { client, server, heard, wait } = stage(OPEN);
+  test("keeps its id for good: another request with it is refused under that id", async () => {
+    const { client, heard, wait } = stage(OPEN);
     await client(PING, cancel("7"));
     heard("server");
-    wait(60_000);
-    await server(PONG);
-    expect(heard("client")).toBe("");
+    wait(365 * 24 * 60 * 60 * 1000);
     await client(PING);
-    expect(heard("server")).toBe(PING);
+    expect(heard("server")).toBe("");
+    expect(heard("client")).toBe(
+      '{"jsonrpc":"2.0","id":7,"error":{"code":-32600,"message":"Invalid request: the id belongs to a request that was cancelled"}}\n',
+    );
   });
 
-  test("keeps its id until then", async () => {
+  test("keeps its id in every spelling that clients look it up by", async () => {
     const { client, heard } = stage(OPEN);
-    await client(PING, cancel("7"), PING);
-    expect(heard("server")).toBe(PING + cancel("7"));
-    expect(heard("client")).toContain("the id is in use");
+    await client(PING, cancel("7"));
+    heard("server");
+    await client(PING.replace("7", '"7"'), PING.replace("7", '"0x7"'), PING.replace("7", '" 7 "'));
+    expect(heard("server")).toBe("");
+  });
+
+  test("makes room for another, and is never forgotten for it", async () => {
+    const { client, server, heard } = stage(denying("^secret"), { maxOpenCalls: 10 });
+    await client('{"jsonrpc":"2.0","id":5,"method":"tools/list"}\n', cancel("5"));
+    const others = Array.from({ length: 9 }, (_, id) => PING.replace("7", String(100 + id)));
+    await client(...others);
+    expect(heard("server").split("\n")).toHaveLength(12);
+    await client(PING.replace("7", "5"));
+    await server('{"jsonrpc":"2.0","id":5,"result":{"tools":[{"name":"secret_tool","inputSchema":{}}]}}\n');
+    expect(heard("client")).not.toContain("secret_tool");
   });
 
   test("is not answered when the conversation ends", async () => {
@@ -53,22 +65,39 @@ describe("a call that was cancelled", () => {
   });
 
   test("may be the server's own", async () => {
-    const { client, server, heard, wait } = stage(OPEN);
+    const { client, server, heard } = stage(OPEN);
     await server(PING, cancel("7"));
     expect(heard("client")).toBe(PING + cancel("7"));
-    wait(60_000);
     await client(PONG);
     expect(heard("server")).toBe("");
+    await server(PING);
+    expect(heard("client")).toBe("");
   });
 
   test("is not another's with the same id on the other side", async () => {
-    const { client, server, heard, wait } = stage(OPEN);
+    const { client, server, heard } = stage(OPEN);
     await server(PING);
     await client(cancel("7"));
-    wait(60_000);
     await client(PONG);
     expect(heard("server")).toBe(cancel("7") + PONG);
   });
+});
+
+test("a session with too many cancelled requests is over: it says so once, and opens no further call", async () => {
+  let ended = 0;
+  const { client, heard } = stage(OPEN, { onExhausted: () => void ended++ });
+  for (let id = 0; id < MAX_SPENT_IDS; id += 1000) {
+    const ids = Array.from({ length: 1000 }, (_, index) => id + index);
+    await client(ids.map((one) => PING.replace("7", String(one)) + cancel(String(one))).join(""));
+    heard("server");
+  }
+  expect(ended).toBe(0);
+  await client(PING.replace("7", '"one more"'), cancel('"one more"'));
+  expect(ended).toBe(1);
+  heard("server");
+  await client(PING.replace("7", '"too late"'));
+  expect(heard("server")).toBe("");
+  expect(heard("client")).toContain('"id":"too late","error"');
 });
 
 test("a cancellation of what nobody asked passes: it is the server's to shrug", async () => {

@@ -48,6 +48,7 @@ export interface StageOptions {
   /** Takes events, beside the test. */
   readonly audit?: (event: AuditEvent) => void;
   readonly onLearnt?: (catalogue: Catalogue) => void;
+  readonly onExhausted?: () => void;
 }
 
 /** A relay between two sides that tests speak for. Its clock is theirs. */
@@ -67,6 +68,7 @@ export function stage(policy: Policy, options: StageOptions = {}) {
     learnsTools: () => policy.tools !== null,
     keepsTools: options.keepsTools ?? false,
     onLearnt: options.onLearnt ?? (() => {}),
+    onExhausted: options.onExhausted ?? (() => {}),
     say: (direction, payload) => (direction === "up" ? toServer : toClient).writeLine(payload),
     now,
     ...(options.owner === undefined ? {} : { owner: options.owner }),
