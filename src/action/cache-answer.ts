@@ -18,8 +18,8 @@ export interface CacheQuestion {
   readonly era: Era;
   readonly method: string;
   readonly subject: string | null;
-  readonly session: string | null;
-  readonly identity: string | null;
+  /** Who may be given a private answer again; null where that cannot be told. */
+  readonly audience: string | null;
 }
 
 /** An answer that may be given again. */
@@ -61,18 +61,12 @@ const UNKEPT = new Set([
  * known who asks, and nobody else may hear the answer.
  */
 export function cacheKey(question: CacheQuestion): string | null {
-  const { key, rule, scope, server, era, method, subject } = question;
-  const owner = scope === "shared" ? [] : ownerOf(question);
-  if (owner === null) return null;
+  const { key, rule, scope, server, era, method, subject, audience } = question;
+  if (scope === "private" && audience === null) return null;
+  const owner = scope === "shared" ? [] : [audience];
   return createHash("sha256")
     .update(JSON.stringify([scope, owner, server, rule, era, method, subject, key]))
     .digest("base64url");
-}
-
-/** Who may hear an answer again. Where requests belong to no session, those of one identity belong together. */
-function ownerOf({ era, session, identity }: CacheQuestion): (string | null)[] | null {
-  if (era === "stateless" && identity !== null) return [identity, null];
-  return session === null ? null : [identity, session];
 }
 
 /**

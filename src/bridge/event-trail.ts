@@ -15,7 +15,7 @@ export interface EventTrail {
 /** How many events of a session are remembered. The oldest goes first. */
 export const MAX_TRAILED_EVENTS = 256;
 /** A longer id is not remembered. */
-export const MAX_EVENT_ID_CHARACTERS = 256;
+const MAX_EVENT_ID_CHARACTERS = 256;
 
 /** Makes an empty trail. */
 export function createEventTrail(): EventTrail {

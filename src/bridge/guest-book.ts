@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import type { Visit } from "../link/http/door.ts";
 import { headerOf } from "../link/upstream/head.ts";
 import type { ResponseHead } from "../wire/http-head.ts";
@@ -77,6 +78,12 @@ export function createGuestBook({ seat, say, onExhausted, isGuarded, maxSessions
     }
   }
 
+  /** From now on rules count for this session, unless they know who the client is. */
+  function adopt({ seat: { session } }: Guest, id: string): void {
+    if (!session.scope.startsWith("address:")) return;
+    session.adopt(`session:${createHash("sha256").update(id).digest("base64url")}`);
+  }
+
   function end(id: string): void {
     byId.delete(id);
     ended.add(id);
@@ -106,18 +113,16 @@ export function createGuestBook({ seat, say, onExhausted, isGuarded, maxSessions
     heard(visit, guest, head) {
       const { sessionId } = visit.head;
       const given = headerOf(head, "mcp-session-id");
-      const isGood = head.status < 300;
+      // A 404 may be about the session or about a method. The client acts on either; what is remembered stays.
+      if (head.status >= 300) return;
+      if (visit.method === "DELETE" && sessionId !== null) return end(sessionId);
       if (sessionId === null) {
-        if (given !== null && isGood && !byId.has(given)) {
-          guest.headers = `${guest.headers}Mcp-Session-Id: ${given}\r\n`;
-          register(given, guest);
-        }
-        return;
-      }
-      if (visit.method === "DELETE" && isGood) end(sessionId);
-      // Perhaps forgotten by the server, perhaps only a method it does not know: the next good answer tells.
-      else if (head.status === 404 && visit.method === "POST") byId.delete(sessionId);
-      else if (guest.id === null && isGood && !byId.has(sessionId)) register(sessionId, guest);
+        if (given === null || byId.has(given)) return;
+        guest.headers = `${guest.headers}Mcp-Session-Id: ${given}\r\n`;
+        register(given, guest);
+      } else if (guest.id === null && !byId.has(sessionId)) register(sessionId, guest);
+      // Only an id that the server gave is a session. A client may invent others, and a server without sessions answers.
+      if (given !== null && given === guest.id) adopt(guest, given);
     },
   };
 }

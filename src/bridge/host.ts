@@ -3,7 +3,7 @@ import { replyEmpty, replyError } from "../link/http/reply.ts";
 import { openMessage, whole } from "../message/message.ts";
 import { eraOf } from "../session/era.ts";
 import { type Hosted, type HostedOptions, openHosted } from "./hosted.ts";
-import { ownerOf } from "./owner.ts";
+import { ownerOfSession } from "./owner.ts";
 import { FULL, NO_SERVER, NO_SESSION, NOT_ALLOWED, readMessage } from "./refusal.ts";
 
 /** Sessions of ours, each with a server session of its own. */
@@ -68,7 +68,7 @@ export function createHost(options: HostOptions): Host {
     opening++;
     const { seats, knowledge, open } = options;
     const principal = visit.principal?.id ?? null;
-    const owner = seats.tellsOwners ? ownerOf(visit) : undefined;
+    const owner = ownerOfSession(visit);
     openHosted({ seats, knowledge, open, principal, owner, hasOneStream, onClosed })
       .finally(() => opening--)
       .then(

@@ -1,27 +1,68 @@
 import { createHash } from "node:crypto";
 import type { Socket } from "node:net";
 import type { Visit } from "../link/http/door.ts";
-import { FIRST_STATELESS } from "../session/era.ts";
 import type { Owner } from "../session/owner.ts";
 
 /**
- * Whose a request is, for rules that tell clients apart: somebody we let in, whoever has a token that the server wants, or
- * nobody in particular. Where requests belong to no session, what is remembered is this one's, or else the connection's.
+ * Who sent a request. What rules count and remember goes by something that the client cannot change at will: whom we let
+ * in, or whom the header names that the policy trusts, or else the address. Not by the connection, because a new one
+ * costs nothing; and not by a token that we do not check, because the client may invent another.
  */
 export function ownerOf({ principal, head, request }: Visit): Owner {
-  const identity = principal?.id ?? bearerOf(head.authorization);
-  const isStateless = head.protocolVersion !== null && head.protocolVersion >= FIRST_STATELESS;
-  if (!isStateless) return { identity, scope: null };
-  return { identity, scope: identity === null ? connectionOf(request.socket) : `identity:${identity}` };
+  const known = principal?.id ?? head.identity;
+  const address = `address:${networkOf(request.socket.remoteAddress)}`;
+  return new HttpOwner(known ?? address, known === null ? address : `identity:${known}`, head.authorization, request);
 }
 
-/** A token is a secret: a part of its hash tells it from others as well. */
-function bearerOf(authorization: string | null): string | null {
-  if (authorization === null) return null;
-  return `token:${createHash("sha256").update(authorization).digest("base64url").slice(0, HASH_CHARACTERS)}`;
+/** The same for a session that we host, or that the server gave: without an identity, what is counted is the session's. */
+export function ownerOfSession(visit: Visit): Owner {
+  const owner = ownerOf(visit);
+  return visit.principal === null && visit.head.identity === null
+    ? { identity: owner.identity, scope: null, audience: null }
+    : { identity: owner.identity, scope: owner.scope, audience: null };
+}
+
+/** A class, because one is made for every request without a session, and few rules ask for the audience. */
+class HttpOwner implements Owner {
+  readonly identity: string;
+  readonly scope: string;
+  readonly #authorization: string | null;
+  readonly #socket: Socket;
+
+  constructor(identity: string, scope: string, authorization: string | null, { socket }: Visit["request"]) {
+    this.identity = identity;
+    this.scope = scope;
+    this.#authorization = authorization;
+    this.#socket = socket;
+  }
+
+  /** Who shows the same credentials gets the same private answers; without any, only the same connection does. */
+  get audience(): string {
+    if (!this.identity.startsWith("address:")) return `${this.identity} ${hash(this.#authorization ?? "")}`;
+    return this.#authorization === null ? connectionOf(this.#socket) : `token:${hash(this.#authorization)}`;
+  }
+}
+
+/** A token is a secret; a part of its hash tells it from others just as well. */
+function hash(authorization: string): string {
+  return createHash("sha256").update(authorization).digest("base64url").slice(0, HASH_CHARACTERS);
 }
 
 const HASH_CHARACTERS = 22;
+
+/** An address of IPv4, or the first 64 bits of one of IPv6: one client usually has all the others. */
+function networkOf(address: string | undefined): string {
+  if (address === undefined) return "unknown";
+  if (address.startsWith("::ffff:") && address.includes(".")) return address.slice("::ffff:".length);
+  if (!address.includes(":")) return address;
+  const [bare] = address.split("%");
+  const [before, after = null] = bare.split("::");
+  const groups = before === "" ? [] : before.split(":");
+  const behind = after === null || after === "" ? [] : after.split(":");
+  const all =
+    after === null ? groups : [...groups, ...Array<string>(8 - groups.length - behind.length).fill("0"), ...behind];
+  return `${all.slice(0, 4).join(":")}::/64`;
+}
 
 const connections = new WeakMap<Socket, string>();
 let counter = 0;

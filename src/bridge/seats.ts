@@ -36,8 +36,6 @@ export interface SeatOptions {
   readonly catalogues?: Readonly<Record<Era, CatalogueKeeper>>;
   readonly onLearnt: (catalogue: Catalogue) => void;
   readonly now: () => number;
-  /** Whether anybody asks whose a request is. */
-  readonly tellsOwners: boolean;
 }
 
 /** What one conversation has of its own. */
@@ -73,7 +71,7 @@ export function createSeat(options: SeatOptions, say: Say, parts: SeatParts = {}
   return { session, passage: createPassage({ session, rulebook, learner, witness, maxParkedBytes }) };
 }
 
-const NOBODY: Owner = { identity: null, scope: null };
+const NOBODY: Owner = { identity: null, scope: null, audience: null };
 
 /** Whether calls of hidden and unknown tools are answered as the server itself would. */
 export function mirrorsServer({ tools }: Policy): boolean {

@@ -209,7 +209,7 @@ export function createShared({ seats, open, maxBehindBytes }: SharedOptions): Sh
         if (visit.response.destroyed || isOver) return;
         const seat = createSeat(seats, sayUp, {
           known: knowledge,
-          owner: seats.tellsOwners ? ownerOf(visit) : undefined,
+          owner: ownerOf(visit),
         });
         passOn(seat.passage, whole(body), "up", exchange, (outcome) => carryUp(visit, seat, body, outcome));
       };

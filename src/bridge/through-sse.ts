@@ -10,7 +10,7 @@ import { passOn } from "../relay/pass-on.ts";
 import { type EventFrame, replaceData } from "../wire/events.ts";
 import { announce } from "./announce.ts";
 import { CLOSED, refusedWith } from "./answers.ts";
-import { ownerOf } from "./owner.ts";
+import { ownerOfSession } from "./owner.ts";
 import { answerHere, FULL, NO_SESSION, NOT_ALLOWED, readMessage } from "./refusal.ts";
 import { createSeat, type Knowledge, type Seat, type SeatOptions } from "./seats.ts";
 import { BODIES } from "./server-end.ts";
@@ -117,7 +117,7 @@ export function createThroughSse(options: ThroughSseOptions): ThroughSse {
       const passenger: Passenger = {
         seat: createSeat(seats, say, {
           known: knowledge,
-          owner: seats.tellsOwners ? ownerOf(visit) : undefined,
+          owner: ownerOfSession(visit),
           onExhausted: () => end(passenger),
         }),
         principal: visit.principal?.id ?? null,

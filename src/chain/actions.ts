@@ -214,8 +214,7 @@ function cache(walk: Walk, rule: Rule, { key, ttlMs, scope }: ActionOf<"cache">)
     era: eraOf(message.bytes, envelope.params),
     method: envelope.method.name,
     subject: turn.opens?.subject ?? null,
-    session: session.scope,
-    identity: session.identity,
+    audience: session.audience(),
   });
   if (found === null) return;
   const known = state.answers.find(found);

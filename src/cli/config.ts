@@ -18,6 +18,8 @@ export interface Config {
   readonly headers: ReadonlyMap<string, string>;
   /** What tokens must be good for. */
   readonly scopes: readonly string[];
+  /** The header that names the client; null where none does. */
+  readonly identityHeader: string | null;
   readonly limits: Partial<Limits>;
   readonly timeouts: Partial<Timeouts>;
   /** Whether what cannot be audited must not pass. */
@@ -55,6 +57,7 @@ export async function readConfig(given: Parsed, command: Command, env: NodeJS.Pr
     allow,
     headers: server?.kind === "url" ? server.headers : new Map(),
     scopes: auth?.kind === "jwt" ? auth.scopes : [],
+    identityHeader: isServing ? (settings.auth?.identityHeader ?? null) : null,
     limits: known({
       maxMessageBytes: maxMessage,
       maxOpenCalls,
@@ -99,7 +102,7 @@ function saySettings({ listen, timeouts, audit, log }: PolicySettings): Said {
 }
 
 function sayAuth(auth: AuthSettings | null): Said {
-  if (auth === null) return [];
+  if (auth === null || auth.kind === "open") return [];
   if (auth.kind === "tokens") return say("auth-tokens", auth.file);
   return [...say("auth-jwks", auth.jwks), ...say("auth-issuer", auth.issuer), ...say("auth-audience", auth.audience)];
 }

@@ -18,7 +18,7 @@ export function readHttpOptions(parsed: Parsed, config: Config | null): Partial<
   if (upstream !== undefined && parsed.rest !== null) {
     throw usage("A server is a command or a URL, not both", "Leave out --upstream, or what follows --");
   }
-  const listen = readListen(parsed, config?.scopes ?? []);
+  const listen = readListen(parsed, config ?? {});
   const ca = value(parsed, "ca");
   const server =
     upstream === undefined

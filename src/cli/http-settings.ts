@@ -2,12 +2,16 @@ import { readFileSync } from "node:fs";
 import { ProxyError } from "../errors.ts";
 import { readTokenFile } from "../proxy/gateway.ts";
 import type { ListenSettings } from "../proxy/proxy.ts";
+import type { Config } from "./config.ts";
 import type { Parsed } from "./options.ts";
 import { value } from "./settings.ts";
 import { showWord, usage } from "./usage.ts";
 
 /** Where clients are to come in, as the options say; undefined for our own stdin and stdout. */
-export function readListen(parsed: Parsed, scopes: readonly string[]): ListenSettings | undefined {
+export function readListen(
+  parsed: Parsed,
+  { scopes = [], identityHeader = null }: Partial<Pick<Config, "scopes" | "identityHeader">>,
+): ListenSettings | undefined {
   const text = value(parsed, "listen");
   if (text === undefined) return undefined;
   const { host, port } = readPlace(text, "listen");
@@ -18,6 +22,7 @@ export function readListen(parsed: Parsed, scopes: readonly string[]): ListenSet
     hosts: parsed.values.get("allow-host") ?? [],
     origins: parsed.values.get("allow-origin") ?? [],
     ...readAuth(parsed, scopes),
+    ...(identityHeader === null ? {} : { identityHeader }),
     insecureBind: parsed.values.has("insecure-bind"),
   };
 }

@@ -84,11 +84,10 @@ export async function explainMessage(options: ExplainOptions): Promise<Explanati
       maxParkedBytes: DEFAULT_LIMITS.maxParkedBytes,
       toolListMs: 1,
       onLearnt: () => {},
-      tellsOwners: true,
       now,
     },
     () => {},
-    { owner: { identity: options.identity, scope: null } },
+    { owner: { identity: options.identity, scope: null, audience: null } },
   );
   const { passage, session } = seat;
   if (options.client !== null) {

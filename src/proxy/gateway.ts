@@ -19,6 +19,8 @@ export interface ListenOptions {
   readonly hosts: readonly string[];
   readonly origins: readonly string[];
   readonly gate: Gate | null;
+  /** The header that names the client, in lower case; null where none does. */
+  readonly identityHeader: string | null;
   /** Who gives out the tokens that the gate takes. */
   readonly issuers: readonly string[];
   /** Whether anybody may come in from anywhere. */
@@ -51,6 +53,7 @@ export async function openGateway(
     tls: options.tls,
     guests: expectGuests(host, options.hosts, options.origins),
     gate,
+    identityHeader: options.identityHeader,
     isOpen: (path) => path.startsWith(METADATA),
     metadataUrl,
     isReady: server.isReady,

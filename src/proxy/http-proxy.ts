@@ -131,7 +131,16 @@ async function startRemote(options: ProxyOptions, parts: Parts): Promise<Running
 
 /** Settings with all that was left out. */
 function readListen(settings: ListenSettings): ListenOptions {
-  const { port, host = "127.0.0.1", tls = null, hosts = [], origins = [], auth, insecureBind = false } = settings;
+  const {
+    port,
+    host = "127.0.0.1",
+    tls = null,
+    hosts = [],
+    origins = [],
+    auth,
+    identityHeader,
+    insecureBind = false,
+  } = settings;
   const options = {
     port,
     host,
@@ -139,6 +148,7 @@ function readListen(settings: ListenSettings): ListenOptions {
     hosts,
     origins,
     gate: auth === undefined ? null : createGate(auth),
+    identityHeader: identityHeader?.toLowerCase() ?? null,
     issuers: auth !== undefined && "issuer" in auth ? [auth.issuer] : [],
     isInsecure: insecureBind,
   };

@@ -68,7 +68,6 @@ export function createHub(options: HubOptions): Hub {
       toolListMs: timeouts.toolList,
       keepsTools: refresh === "never",
       onLearnt: createToolReport(rulebook, pins, reporter),
-      tellsOwners: options.policy !== null,
       now,
     },
   };

@@ -71,6 +71,11 @@ export interface ListenSettings {
   readonly origins?: readonly string[];
   /** Whom we let in: those with one of these tokens, or with one that an issuer signed. */
   readonly auth?: GateOptions;
+  /**
+   * The header that names the client, where a proxy before us sets it and takes away what clients send under that name.
+   * Rules count and remember by it where we let nobody in ourselves.
+   */
+  readonly identityHeader?: string;
   /** Listens beyond this machine without asking who comes. */
   readonly insecureBind?: boolean;
 }

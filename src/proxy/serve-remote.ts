@@ -90,7 +90,7 @@ export function createRemoteService({
     seat: (visit, sayFor, onExhausted) =>
       createSeat(hub.seats, sayFor, {
         known: knowledge,
-        owner: hub.seats.tellsOwners ? ownerOf(visit) : undefined,
+        owner: ownerOf(visit),
         onExhausted,
       }),
     say,

@@ -1,11 +1,14 @@
 import type { Span } from "../message/envelope.ts";
 import { findMember, readString } from "../message/members.ts";
 
-/** Whose a session is. */
+/** Who the client of a session is. */
 export interface Owner {
+  /** Whom we let in, whom a header names that the policy trusts, or the address; null where there is none of these. */
   readonly identity: string | null;
-  /** Null where what is remembered is for this session only. */
+  /** The key under which rules count and remember; null for one of the session's own. */
   readonly scope: string | null;
+  /** Who may be given a private answer again; null for this session only. */
+  readonly audience: string | null;
 }
 
 /** What a client calls itself, or the beginning of it. */

@@ -26,10 +26,12 @@ import { beginTurn, type Turn, type TurnDraft } from "./turn.ts";
 /** What policy may see of a session. */
 export interface SessionView {
   readonly id: string;
-  /** Whose what rules remember is: this session's, or whoever's, where requests belong to no session. */
+  /** The key under which rules count and remember: the session's own, or the client's where that is known or needed. */
   readonly scope: string;
-  /** Who the client is: somebody we let in, or what stands for one. Null where nobody can tell. */
+  /** Who the client is. Null where that cannot be told, as on stdin. */
   readonly identity: string | null;
+  /** Who may be given a private answer again. */
+  audience(): string;
   /** What the client calls itself, once it has said so. */
   client(): string | null;
   catalogue(era: Era): Catalogue;
@@ -39,6 +41,8 @@ export interface SessionView {
 export interface Session extends SessionView {
   catalogue(era: Era): CatalogueKeeper;
   readonly calls: Readonly<Record<Direction, CallTable>>;
+  /** The server gave the session an id of its own: from now on rules count and remember under this key. */
+  adopt(scope: string): void;
   /** Whether the handshake of the older era is over. */
   hasBegun(): boolean;
   now(): number;
@@ -96,10 +100,17 @@ export function createSession(options: SessionOptions): Session {
   let client: string | null = null;
   let asked = 0;
 
-  const session: Session = {
+  let isAdopted = false;
+
+  const session: Session & { scope: string } = {
     id,
     scope: options.owner?.scope ?? id,
     identity: options.owner?.identity ?? null,
+    audience: () => (isAdopted ? id : (options.owner?.audience ?? id)),
+    adopt(scope) {
+      isAdopted = true;
+      session.scope = scope;
+    },
     client: () => client,
     hasBegun: () => revision !== null,
     calls,

@@ -106,8 +106,7 @@ const QUESTION: CacheQuestion = {
   era: "stateful",
   method: "tools/call",
   subject: "t",
-  session: "s1",
-  identity: "jo",
+  audience: "jo",
 };
 
 describe("the key of an answer", () => {
@@ -122,9 +121,7 @@ describe("the key of an answer", () => {
       { method: "other" },
       { subject: "other" },
       { subject: null },
-      { session: "other" },
-      { identity: "other" },
-      { identity: null },
+      { audience: "other" },
     ];
     const keys = parts.map((part) => cacheKey({ ...QUESTION, ...part }));
     expect(new Set(keys).size).toBe(parts.length);
@@ -132,22 +129,9 @@ describe("the key of an answer", () => {
 
   test("is everybody's only where it was said so", () => {
     const mine = { ...QUESTION, scope: "shared" } as const;
-    expect(cacheKey({ ...mine, session: "other", identity: null })).toBe(cacheKey(mine));
-    expect(cacheKey({ ...QUESTION, session: null, identity: "jo" })).toBeNull();
-    expect(cacheKey({ ...QUESTION, session: null, identity: null })).toBeNull();
-    expect(cacheKey({ ...QUESTION, era: "stateless", session: null, identity: null })).toBeNull();
-  });
-
-  test("is an identity's own where there are no sessions", () => {
-    const stateless = { ...QUESTION, era: "stateless" } as const;
-    expect(cacheKey({ ...stateless, session: "one" })).toBe(cacheKey({ ...stateless, session: "two" }));
-    expect(cacheKey({ ...stateless, identity: null, session: "one" })).not.toBe(
-      cacheKey({ ...stateless, identity: null, session: "two" }),
-    );
-    // Nobody is called what nobody is called.
-    expect(cacheKey({ ...stateless, identity: "", session: "one" })).not.toBe(
-      cacheKey({ ...stateless, identity: null, session: "one" }),
-    );
+    expect(cacheKey({ ...mine, audience: "other" })).toBe(cacheKey(mine));
+    expect(cacheKey({ ...mine, audience: null })).toBe(cacheKey(mine));
+    expect(cacheKey({ ...QUESTION, audience: null })).toBeNull();
   });
 
   test("cannot be put together in two ways", () => {

@@ -166,11 +166,13 @@ describe("memory", () => {
 
   test("cache-key-collision", async () => {
     const { said } = take("cache-key-collision");
-    const first = await stageRules(CACHE.replace("shared", "private"), { owner: { identity: "user-a", scope: null } });
+    const first = await stageRules(CACHE.replace("shared", "private"), {
+      owner: { identity: "user-a", scope: null, audience: null },
+    });
     await first.client(said);
     await first.server(result(3, { content: [] }));
     const second = await stageRules(CACHE.replace("shared", "private"), {
-      owner: { identity: "user-b", scope: null },
+      owner: { identity: "user-b", scope: null, audience: null },
       state: first.state,
     });
     await second.client(said);

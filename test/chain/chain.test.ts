@@ -481,7 +481,7 @@ test("rules see who the client is and how many calls there were", async () => {
 - id: who
   conditions: [{ identity_matches: "^eve$" }, { method_equals: resources/list }]
   actions: [{ block: "eve" }]`),
-    { owner: { identity: "eve", scope: null } },
+    { owner: { identity: "eve", scope: null, audience: null } },
   );
   await client(call(1, "x"), call(2, "x"), call(3, "x"), line({ id: 4, method: "resources/list" }));
   expect(heard("client").match(/"message":"[^"]*"/g)).toEqual(['"message":"enough"', '"message":"eve"']);
@@ -522,13 +522,16 @@ test("an answer that was kept is given only where no rule refuses the request", 
 - id: no-guests
   conditions: [{ method_equals: resources/list }, { identity_matches: "^guest" }]
   actions: [{ block: "no guests" }]`);
-  const admin = await stageRules(text, { owner: { identity: "admin", scope: null } });
+  const admin = await stageRules(text, { owner: { identity: "admin", scope: null, audience: null } });
   await admin.client(line({ id: 1, method: "resources/list" }));
   await admin.server(result(1, { resources: [] }));
   admin.heard("server");
   await admin.client(line({ id: 2, method: "resources/list" }));
   expect(admin.heard("server")).toBe("");
-  const guest = await stageRules(text, { owner: { identity: "guest", scope: null }, state: admin.state });
+  const guest = await stageRules(text, {
+    owner: { identity: "guest", scope: null, audience: null },
+    state: admin.state,
+  });
   await guest.client(line({ id: 3, method: "resources/list" }));
   expect(guest.heard("client")).toContain("no guests");
 });

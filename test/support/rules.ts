@@ -8,7 +8,7 @@ import { composeMistakes } from "../../src/policy/file/compose-mistakes.ts";
 import { readPolicy } from "../../src/policy/file/read-policy.ts";
 import { loadCel } from "../../src/policy/rules/cel.ts";
 import { loadPatterns } from "../../src/policy/rules/patterns.ts";
-import type { ToolSettings } from "../../src/policy/file/settings.ts";
+import type { PolicySettings, ToolSettings } from "../../src/policy/file/settings.ts";
 import { createToolFilter } from "../../src/policy/tool-filter.ts";
 import { OPEN, stage, type StageOptions } from "./play.ts";
 
@@ -43,9 +43,7 @@ async function makeChain(
   options: RuleOptions,
   clock: () => number,
 ): Promise<{ chain: Chain | null; effects: SideEffects; state: ChainState; tools: ToolSettings }> {
-  const engines = { pattern: await loadPatterns(), cel: await loadCel(["matches"]) };
-  const { policy, mistakes } = readPolicy(text, { file: "fairlead.yaml", env: options.env ?? {}, engines });
-  if (policy === null) throw new Error(composeMistakes(mistakes, "text"));
+  const policy = await readSettings(text, options.env);
   const effects: SideEffects = { said: [], counted: [], metrics: [], told: [], forked: [], slept: [] };
   const services: ChainServices = {
     report: (level, rule, said) => void effects.said.push(`${level} ${rule} ${said}`),
@@ -73,6 +71,14 @@ async function makeChain(
     ...(options.own === undefined ? {} : { own: options.own }),
   });
   return { chain, effects, state, tools: policy.tools };
+}
+
+/** What a policy file with this text says. */
+export async function readSettings(text: string, env: Readonly<Record<string, string>> = {}): Promise<PolicySettings> {
+  const engines = { pattern: await loadPatterns(), cel: await loadCel(["matches"]) };
+  const { policy, mistakes } = readPolicy(text, { file: "fairlead.yaml", env, engines });
+  if (policy === null) throw new Error(composeMistakes(mistakes, "text"));
+  return policy;
 }
 
 /** The rules and the tool filter of a policy file in the middle of a conversation that a test speaks for. */

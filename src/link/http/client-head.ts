@@ -5,6 +5,8 @@ export interface ClientHead {
   /** How far the page is from us that a browser asks for; null where it does not say, or is none. */
   readonly fetchSite: string | null;
   readonly authorization: string | null;
+  /** What the header says that names the client, where the policy trusts one. */
+  readonly identity: string | null;
   readonly contentType: string | null;
   readonly contentEncoding: string | null;
   readonly contentLength: string | null;
@@ -61,8 +63,16 @@ const NOT_ONWARD = new Set([
   "http2-settings",
 ]);
 
-/** Reads the headers of a request: names and values by turns. Those in `without` do not go on. */
-export function readClientHead(rawHeaders: readonly string[], without: ReadonlySet<string> = NONE): ClientHead {
+/**
+ * Reads the headers of a request: names and values by turns. Those in `without` do not go on. `identityHeader` names the
+ * client, in lower case.
+ */
+export function readClientHead(
+  rawHeaders: readonly string[],
+  without: ReadonlySet<string> = NONE,
+  identityHeader: string | null = null,
+): ClientHead {
+  let identity: string | null = null;
   const found = new Map<string, string>();
   const mcpParams: [string, string][] = [];
   const accept: string[] = [];
@@ -81,13 +91,16 @@ export function readClientHead(rawHeaders: readonly string[], without: ReadonlyS
     else if (name.startsWith("mcp-param-")) {
       if (mcpParams.some(([other]) => other === name)) doubtful = name;
       mcpParams.push([name, value]);
+    } else if (name === identityHeader) {
+      if (identity !== null) doubtful = name;
+      identity = value === "" ? null : value;
     } else if (SINGLE.has(name)) {
       if (found.has(name)) doubtful = name;
       else found.set(name, value);
     } else if (name.includes("_")) {
       // CGI and its heirs make one variable of both.
       const twin = name.replaceAll("_", "-");
-      if (SINGLE.has(twin) || twin.startsWith("mcp-")) doubtful = name;
+      if (SINGLE.has(twin) || twin.startsWith("mcp-") || twin === identityHeader) doubtful = name;
     }
   }
   let onward = "";
@@ -101,6 +114,7 @@ export function readClientHead(rawHeaders: readonly string[], without: ReadonlyS
     origin: get("origin"),
     fetchSite: get("sec-fetch-site"),
     authorization: get("authorization"),
+    identity,
     contentType: get("content-type"),
     contentEncoding: get("content-encoding"),
     contentLength: get("content-length"),

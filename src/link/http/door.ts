@@ -45,6 +45,8 @@ export interface DoorOptions {
   readonly tls: { readonly cert: string; readonly key: string } | null;
   readonly guests: Guests;
   readonly gate: Gate | null;
+  /** The header that names the client, in lower case; null where none does. */
+  readonly identityHeader: string | null;
   /** Paths that need no permission: what says how to get it. */
   readonly isOpen: (path: string) => boolean;
   /** Where the metadata is that says who gives out tokens. Only with a gate. */
@@ -188,7 +190,7 @@ const LISTEN_ERRORS: Record<string, readonly [string, string]> = {
 /** Looks at who comes before anything of what they bring. */
 function enter(request: IncomingMessage, response: ServerResponse, options: DoorOptions, stands: () => void): void {
   const { guests, gate, onTrouble } = options;
-  const head = readClientHead(request.rawHeaders, options.without);
+  const head = readClientHead(request.rawHeaders, options.without, options.identityHeader);
   const target = request.url ?? "";
   const method = request.method ?? "";
   const question = target.indexOf("?");

@@ -160,26 +160,36 @@ const STATE = byKind<StateSettings>(
   "memory, or a map of keys",
 );
 
+/** Not one that says something else already, and that clients set themselves. */
+const IDENTITY_HEADER = text({
+  what: "the name of a header that says who the client is",
+  pattern:
+    /^(?!(?:authorization|cookie|host|origin|accept|connection|transfer-encoding|(?:mcp|content|sec|last-event)-.*)$)[a-z\d-]+$/i,
+  examples: ["X-Forwarded-User"],
+});
 const AUTH_KEYS = map({
   tokens: optional(FILE, "A file with a name and a token on each line.", null),
   jwks: optional(url(), "Where the keys of the issuer are.", null),
   issuer: optional(text(), "Who signs tokens.", null),
   audience: optional(text(), "For whom they are signed.", null),
   scopes: optional(list(text()), "What they must be good for.", NONE),
+  identity_header: optional(IDENTITY_HEADER, "The header in which a proxy before this one names the client.", null),
 });
-const AUTH: Shape<AuthSettings> = refine(AUTH_KEYS, ({ tokens, jwks, issuer, audience, scopes }, node, page) => {
+const AUTH: Shape<AuthSettings> = refine(AUTH_KEYS, (given, node, page) => {
+  const { tokens, jwks, issuer, audience, scopes, identityHeader } = given;
   const wrong = (message: string, suggestion: string): Wrong =>
     page.wrong(node.kind === "map" ? headOf(node) : node, "wrong-value", message, suggestion);
   const isJwt = jwks !== null || issuer !== null || audience !== null || scopes.length > 0;
   if (tokens !== null) {
     if (isJwt) return wrong("Tokens come from a file or from an issuer, not from both", "Take tokens out, or the rest");
-    return { kind: "tokens", file: tokens };
+    return { kind: "tokens", file: tokens, identityHeader };
   }
+  if (!isJwt && identityHeader !== null) return { kind: "open", identityHeader };
   if (jwks === null || issuer === null || audience === null) {
-    const suggestion = "Write tokens, or jwks, issuer and audience";
+    const suggestion = "Write tokens, or jwks, issuer and audience, or identity_header";
     return wrong(isJwt ? "Keys alone do not say whose tokens to take" : "auth says nothing", suggestion);
   }
-  return { kind: "jwt", jwks, issuer, audience, scopes };
+  return { kind: "jwt", jwks, issuer, audience, scopes, identityHeader };
 });
 
 const LOG = map({

@@ -153,8 +153,9 @@ export interface StateSettings {
   readonly maxConversations: number | null;
 }
 
-/** Who may come in: those in a file of tokens, or those with a token that an issuer signed. */
-export type AuthSettings =
+/** Who may come in: those in a file of tokens, those with a token that an issuer signed, or everybody. */
+export type AuthSettings = { readonly identityHeader: string | null } & (
+  | { readonly kind: "open" }
   | { readonly kind: "tokens"; readonly file: string }
   | {
       readonly kind: "jwt";
@@ -162,7 +163,8 @@ export type AuthSettings =
       readonly issuer: string;
       readonly audience: string;
       readonly scopes: readonly string[];
-    };
+    }
+);
 
 /** The log for people. */
 export interface LogSettings {

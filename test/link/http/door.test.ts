@@ -21,6 +21,7 @@ async function openOne(options: Partial<DoorOptions> = {}): Promise<Door> {
     tls: null,
     guests: expectGuests("127.0.0.1", [], []),
     gate: null,
+    identityHeader: null,
     isOpen: () => false,
     metadataUrl: () => "",
     without: new Set(),

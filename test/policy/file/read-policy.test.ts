@@ -69,7 +69,7 @@ limits: { max_message: 1MB, max_open_calls: 10, max_sessions: 5, max_parked: 1KB
 timeouts: { connection: 1m, tool_list: 500ms, child_grace: 1.5s }
 audit: { file: audit.jsonl, level: all, on_error: block }
 state: { store: memory, ttl: 1h, max_sessions: 9, max_conversations: 8 }
-auth: { jwks: "https://id.example/keys", issuer: me, audience: you, scopes: [mcp] }
+auth: { jwks: "https://id.example/keys", issuer: me, audience: you, scopes: [mcp], identity_header: X-User }
 log: { level: debug, format: json, file: log.txt }
 `,
     { TOKEN: "t0", B: "b" },
@@ -101,7 +101,14 @@ log: { level: debug, format: json, file: log.txt }
     timeouts: { connection: 60_000, toolList: 500, childGrace: 1500 },
     audit: { file: "audit.jsonl", level: "all", onError: "block", include: null },
     state: { store: "memory", ttlMs: 3_600_000, maxSessions: 9, maxConversations: 8 },
-    auth: { kind: "jwt", jwks: "https://id.example/keys", issuer: "me", audience: "you", scopes: ["mcp"] },
+    auth: {
+      kind: "jwt",
+      jwks: "https://id.example/keys",
+      issuer: "me",
+      audience: "you",
+      scopes: ["mcp"],
+      identityHeader: "X-User",
+    },
     log: { level: "debug", format: "json", file: "log.txt" },
     record: null,
     experiments: null,
