@@ -3,15 +3,16 @@ import type { AuditLog } from "../record/audit-writer.ts";
 import { type AuditEvent, Unaudited } from "../record/event.ts";
 import type { Log } from "../record/log.ts";
 import type { Command } from "./commands.ts";
+import type { ErrorOutput } from "./error-output.ts";
 import type { Parsed } from "./options.ts";
-import { complain } from "./output.ts";
 import type { Reloading } from "./reload.ts";
 import { findConfig, openLog, readCommand, readEnvironment, readPatterns, readTime, value } from "./settings.ts";
 
 /** Runs the proxy until it is over. */
-export async function runProxy(given: Parsed, command: Command): Promise<number> {
+export async function runProxy(given: Parsed, command: Command, errors: ErrorOutput): Promise<number> {
   const config = await findConfig(given, command);
   const { parsed = given } = config ?? {};
+  errors.follow(parsed);
   const deny = config?.deny ?? readPatterns(parsed, "deny");
   const allow = config?.allow ?? readPatterns(parsed, "allow");
   const speaksHttp = parsed.values.has("upstream") || parsed.values.has("listen");
@@ -61,7 +62,7 @@ export async function runProxy(given: Parsed, command: Command): Promise<number>
   await audit?.flush();
   if (lost && child !== null)
     log.info("the server ended", child.signal === null ? { code: child.code } : { signal: child.signal });
-  if (lost) await complain("Error: Lost connection to upstream MCP\nShutting down proxy\n");
+  if (lost) await errors.error({ message: "Lost connection to upstream MCP", remedy: "Shutting down proxy" });
   return code;
 }
 
