@@ -40,6 +40,8 @@ export interface GuestBookOptions {
   readonly say: (guest: Guest, ...args: Parameters<Say>) => void;
   /** Told when too many calls of a conversation were cancelled or given up: it must end. */
   readonly onExhausted: (guest: Guest) => void;
+  /** Told the status of a response that is not a success. */
+  readonly onRefused?: (visit: Visit, guest: Guest, status: number) => void;
   /** Whether sessions belong to who opened them. Then one that is not known here is not known at all. */
   readonly isGuarded: boolean;
   readonly maxSessions: number;
@@ -49,7 +51,8 @@ export interface GuestBookOptions {
 const MAX_ENDED = 10_000;
 
 /** Opens a book. When it is full, the session that was not used for longest is forgotten. Its client can come back. */
-export function createGuestBook({ seat, say, onExhausted, isGuarded, maxSessions }: GuestBookOptions): GuestBook {
+export function createGuestBook(options: GuestBookOptions): GuestBook {
+  const { seat, say, onExhausted, onRefused = () => {}, isGuarded, maxSessions } = options;
   const byId = new Map<string, Guest>(); // least recently seen first
   const ended = new Set<string>(); // the last ones, oldest first: what we answer ourselves must not make them seem alive
 
@@ -68,6 +71,7 @@ export function createGuestBook({ seat, say, onExhausted, isGuarded, maxSessions
 
   function register(id: string, guest: Guest): void {
     guest.id = id;
+    guest.seat.session.mcpSession = id;
     byId.set(id, guest);
     if (byId.size <= maxSessions) return;
     for (const [oldest, { seat: forgotten }] of byId) {
@@ -114,7 +118,7 @@ export function createGuestBook({ seat, say, onExhausted, isGuarded, maxSessions
       const { sessionId } = visit.head;
       const given = headerOf(head, "mcp-session-id");
       // A 404 may be about the session or about a method. The client acts on either; what is remembered stays.
-      if (head.status >= 300) return;
+      if (head.status >= 300) return onRefused(visit, guest, head.status);
       if (visit.method === "DELETE" && sessionId !== null) return end(sessionId);
       if (sessionId === null) {
         if (given === null || byId.has(given)) return;

@@ -11,7 +11,7 @@ import { type EventFrame, replaceData } from "../wire/events.ts";
 import { announce } from "./announce.ts";
 import { CLOSED, refusedWith } from "./answers.ts";
 import { ownerOfSession } from "./owner.ts";
-import { answerHere, FULL, NO_SESSION, NOT_ALLOWED, readMessage } from "./refusal.ts";
+import { answerHere, FULL, NO_SESSION, NOT_ALLOWED, noteRefusal, readMessage } from "./refusal.ts";
 import { createSeat, type Knowledge, type Seat, type SeatOptions } from "./seats.ts";
 import { BODIES } from "./server-end.ts";
 import { pathOf } from "./sse-end.ts";
@@ -62,6 +62,7 @@ export function createThroughSse(options: ThroughSseOptions): ThroughSse {
       {
         head(head) {
           ({ status } = head);
+          noteRefusal(seats.witness, visit, passenger.seat.session, status);
         },
         body: () => {}, // answers come by the stream
         done: () => done(status),
@@ -125,6 +126,7 @@ export function createThroughSse(options: ThroughSseOptions): ThroughSse {
         stream: null,
         endpoint: null,
       };
+      passenger.seat.session.mcpSession = id;
       passengers.set(id, passenger);
       const call = pool.send(
         { method: "GET", path: address.path, headers: asked.onward + headers, body: null },
@@ -132,6 +134,7 @@ export function createThroughSse(options: ThroughSseOptions): ThroughSse {
           head(head) {
             if (kindOf(head) !== "events" || head.status !== 200) {
               call.abort();
+              noteRefusal(seats.witness, visit, passenger.seat.session, head.status);
               const status = head.status >= 400 ? head.status : 502;
               return replyError(response, status, refusedWith(head.status), null);
             }

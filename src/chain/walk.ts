@@ -99,7 +99,7 @@ export function stopWalk(walk: Walk): void {
 export function refuse(walk: Walk, rule: string, error: WireError): void {
   if (walk.ruling !== null && walk.ruling.verdict.do !== "reply") return;
   const isSilent = walk.turn.message.envelope.kind === "notification";
-  walk.ruling = { verdict: isSilent ? { do: "drop" } : { do: "deny", error }, rule };
+  walk.ruling = { verdict: isSilent ? { do: "drop", reason: error.message } : { do: "deny", error }, rule };
 }
 
 /** Says that something went wrong in judging. */

@@ -1,8 +1,12 @@
+import { dirname, resolve } from "node:path";
 import { composeMistakes, describeMistake } from "../policy/file/compose-mistakes.ts";
 import { composeJsonSchema } from "../policy/file/json-schema.ts";
+import { placePaths } from "../policy/file/place-paths.ts";
 import type { ReadPolicy } from "../policy/file/read-policy.ts";
 import type { PolicySettings } from "../policy/file/settings.ts";
+import { namesIn } from "../proxy/hub.ts";
 import { inspectPolicyFile } from "../proxy/policy-file.ts";
+import { stampPolicy } from "../proxy/policy-stamp.ts";
 import { safeJsonLines } from "../record/safe-json.ts";
 import type { Parsed } from "./options.ts";
 import { print } from "./output.ts";
@@ -53,11 +57,18 @@ function describe({ tools, prompts, resources, interceptor }: PolicySettings): s
   ];
 }
 
+/** The version under which the audit log has events that this policy judged, where no option takes the place of a key. */
+function versionOf(file: string, policy: PolicySettings): string {
+  const { tools, interceptor } = placePaths(policy, dirname(resolve(file)));
+  return stampPolicy({ ...tools, names: namesIn(policy), interceptor, observe: false }).version;
+}
+
 function composeJson(file: string, { policy, mistakes, warnings }: ReadPolicy): string {
   const report = {
     file,
     valid: policy !== null,
     rules: policy?.interceptor.rules.length ?? null,
+    policy: policy === null ? null : versionOf(file, policy),
     mistakes: mistakes.map(describeMistake),
     warnings: warnings.map(describeMistake),
   };

@@ -32,7 +32,7 @@ export function watchConfig(given: Parsed, command: Command, proxy: Proxy, log: 
       for (const key of last === null ? [] : lasting(last, settings))
         log.warn(`${key} in ${file} has changed: that takes effect with the next start`);
       last = settings;
-      log.info("policy reloaded", { file, rules: settings.interceptor.rules.length });
+      log.info("policy reloaded", { file, rules: settings.interceptor.rules.length, policy: proxy.policyVersion });
     } catch (error) {
       const { message } = error as Error;
       log.error(`policy not reloaded, the last one holds: ${message.replaceAll("\n", "\n  ")}`, { file });

@@ -69,14 +69,18 @@ const MAX_TIMER_MS = 2 ** 31 - 1;
 
 /** The log for people, as the options want it. */
 export function openLog(parsed: Parsed): Log {
-  const file = value(parsed, "log-file") ?? null;
-  const isOwnFile = file !== null && file !== "/dev/stderr"; // where it goes in any case
-  if (isOwnFile) checkWritable(file);
   return createLog({
     level: (value(parsed, "log-level") ?? "info") as Level,
     format: (value(parsed, "log-format") ?? "text") as "text" | "json",
-    file: isOwnFile ? file : null,
+    file: findLogFile(value(parsed, "log-file")),
   });
+}
+
+/** The file that the log is to be written to as well; null where there is none. Throws where it cannot be written. */
+export function findLogFile(file: string | undefined): string | null {
+  if (file === undefined || file === "/dev/stderr") return null; // stderr has the log in any case
+  checkWritable(file);
+  return file;
 }
 
 /** Makes sure at the start that a file can be written, rather than finding out later. */

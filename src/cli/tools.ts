@@ -5,16 +5,18 @@ import type { PinReport } from "../proxy/inspect-pins.ts";
 import { safeJsonLines } from "../record/safe-json.ts";
 import type { Command } from "./commands.ts";
 import type { Config } from "./config.ts";
+import type { ErrorOutput } from "./error-output.ts";
 import type { Parsed } from "./options.ts";
-import { complain, print } from "./output.ts";
+import { print } from "./output.ts";
 import { findConfig, openLog, readCommand, readEnvironment, readPatterns, readTime, value } from "./settings.ts";
 import { composeTable } from "./table.ts";
 import { version } from "./version.ts";
 
 /** Lists the tools of a server, and what would become of them. */
-export async function runTools(given: Parsed, command: Command): Promise<number> {
+export async function runTools(given: Parsed, command: Command, errors: ErrorOutput): Promise<number> {
   const config = await findConfig(given, command);
   const { parsed = given } = config ?? {};
+  errors.follow(parsed);
   const deny = config?.deny ?? readPatterns(parsed, "deny");
   const allow = config?.allow ?? readPatterns(parsed, "allow");
   const upstream = value(parsed, "upstream");
@@ -33,7 +35,7 @@ export async function runTools(given: Parsed, command: Command): Promise<number>
     log,
   });
   await print(FORMATS[(value(parsed, "format") ?? "table") as keyof typeof FORMATS](report));
-  for (const pattern of report.unmatched) await complain(`Warning: pattern "${pattern}" matches no tool\n`);
+  for (const pattern of report.unmatched) await errors.warning(`pattern "${pattern}" matches no tool`);
   const isAccepting = parsed.values.has("accept");
   const isStrange = report.tools.some(({ pin }) => pin !== null && pin !== "unchanged");
   return isStrange && !isAccepting ? STRANGE_CODE : 0;

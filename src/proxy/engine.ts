@@ -10,6 +10,7 @@ import type { Log } from "../record/log.ts";
 import { createWorld } from "./chain-services.ts";
 import { createFork } from "./fork.ts";
 import { type Hub, namesIn } from "./hub.ts";
+import { stampPolicy } from "./policy-stamp.ts";
 
 /** The rule engine of a proxy. */
 export interface Engine {
@@ -59,12 +60,14 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
   }
 
   let signature = signatureOf(options.policy);
-  rulebook.current = { policy: rulebook.current.policy, chain: await build(options.policy), observe };
+  const chain = await build(options.policy);
+  rulebook.current = { ...rulebook.current, chain, observe };
 
   return {
     async adopt(policy) {
-      const chain = await build(policy);
-      rulebook.current = { policy: makePolicy(policy.tools, namesIn(policy)), chain, observe };
+      const names = namesIn(policy);
+      const stamp = stampPolicy({ ...policy.tools, names, interceptor: policy.interceptor, observe });
+      rulebook.current = { policy: makePolicy(policy.tools, names), chain: await build(policy), observe, stamp };
       // Lists in there are as the filter of before left them.
       state.answers.clear();
       // Limits of rules that are gone are gone; those of rules that stay count on.

@@ -59,7 +59,12 @@ export async function openGateway(
     isReady: server.isReady,
     without: gate === null ? server.without : new Set([...server.without, "authorization"]),
     maxConnections: limits.maxConnections,
-    onTrouble: (rule, text) => hub.witness.trouble(rule, text),
+    onTrouble(rule, text, refusal) {
+      hub.witness.trouble(rule, text);
+      if (refusal?.status === 401 || refusal?.status === 403) {
+        hub.witness.refusedLogin({ by: "us", rule, ...refusal });
+      }
+    },
     onVisit(visit) {
       if (gate !== null && visit.path.startsWith(METADATA)) return describe(visit);
       if (!server.visit(visit)) replyError(visit.response, 404, { code: -32000, message: "Not found" }, null);

@@ -163,12 +163,16 @@ function finish(running: Running, { log, hub, judged }: Parts, config: ProxyConf
     } finally {
       await judged?.engine.close();
       hub.reporter.end();
+      hub.witness.end();
       log.debug("counts", hub.witness.counts());
     }
   }
   return {
     url: running.url,
     config,
+    get policyVersion() {
+      return hub.rulebook.current.stamp?.version ?? "";
+    },
     ended: conclude(),
     reload: (policy) => adopt(judged, policy, () => running.announce()),
     stop: () => running.stop(),

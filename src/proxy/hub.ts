@@ -4,7 +4,7 @@ import type { NameSettings, PolicySettings } from "../policy/file/settings.ts";
 import type { Policy } from "../policy/judge.ts";
 import type { Pattern } from "../policy/patterns.ts";
 import { createToolFilter } from "../policy/tool-filter.ts";
-import type { AuditEvent } from "../record/event.ts";
+import type { AuditEvent, PolicyStamp } from "../record/event.ts";
 import type { Log } from "../record/log.ts";
 import { createReporter, type Reporter } from "../record/report.ts";
 import { createWitness, type Witness } from "../record/witness.ts";
@@ -13,6 +13,7 @@ import type { Catalogue } from "../session/catalogue.ts";
 import type { Limits, Timeouts } from "./limits.ts";
 import { createNameFilters, type NamePolicy, readNames, type ToolManners } from "./names.ts";
 import type { PinKeeper } from "./pin-keeper.ts";
+import { stampPolicy } from "./policy-stamp.ts";
 
 /** What all conversations of one proxy have in common: what decides, and who sees it. */
 export interface Hub {
@@ -41,18 +42,25 @@ export interface HubOptions {
   /** What a policy file says, and where it is. */
   readonly policy: PolicySettings | null;
   readonly policyFolder: string | null;
+  /** Whether the policy only watches. */
+  readonly observe?: boolean;
+  /** What the server is called in the audit log. */
+  readonly server?: string | null;
 }
 
 const now = (): number => performance.now();
 
 /** Makes what decides and what sees. */
 export function createHub(options: HubOptions): Hub {
-  const { pins = null, log, audit, auditAll, limits, timeouts } = options;
+  const { deny, allow, pins = null, log, audit, auditAll, limits, timeouts, observe = false, server = null } = options;
   const names = options.names ?? namesIn(options.policy);
   const reporter = createReporter(log, now);
-  const witness = createWitness({ reporter, audit, auditAll, time: Date.now, now });
+  const interceptor = options.policy?.interceptor ?? null;
+  const stamp = stampPolicy({ deny, allow, names, interceptor, observe });
+  const stampNow = (): PolicyStamp | undefined => rulebook.current.stamp;
+  const witness = createWitness({ reporter, audit, auditAll, time: Date.now, now, server, stamp: stampNow });
   const makePolicy = createPolicyMaker(log, reporter, pins);
-  const rulebook: Rulebook = { current: { policy: makePolicy(options, names), chain: null, observe: false } };
+  const rulebook: Rulebook = { current: { policy: makePolicy(options, names), chain: null, observe: false, stamp } };
   const { cache, refresh } = names.tools;
   return {
     rulebook,

@@ -26,12 +26,15 @@ export function needsEngine({ policy, interceptors = [], observe = false }: Prox
 
 /** Makes the hub. What is an option takes the place of what a policy says. */
 export async function openHub(options: ProxyOptions, { log, limits, timeouts }: Parts): Promise<Hub> {
-  const { audit = null, auditAll = false, policy = null, policyFolder = null } = options;
+  const { audit = null, auditAll = false, policy = null, policyFolder = null, observe = false } = options;
   const deny = options.deny === undefined && policy !== null ? policy.tools.deny : readPatterns(options, "deny");
   const allow = options.allow === undefined && policy !== null ? policy.tools.allow : readPatterns(options, "allow");
   const names = overlay(namesIn(policy), readNames(options.names));
   const pins = await openNamedPins(names, options, log);
-  return createHub({ deny, allow, names, pins, log, audit, auditAll, limits, timeouts, policy, policyFolder });
+  const judges = { deny, allow, names, pins, policy, policyFolder, observe };
+  // What it takes to find out is only needed for the log.
+  const server = audit === null ? null : (await import("./server-name.ts")).nameServer(options);
+  return createHub({ ...judges, server, log, audit, auditAll, limits, timeouts });
 }
 
 /** What a policy says about names, and what a program says itself, which wins. */

@@ -90,6 +90,8 @@ export interface Proxy {
   abandon(): void;
   /** Takes up another policy, whole or not at all: where it cannot be followed this rejects, and the old one holds. */
   reload(policy: PolicySettings): Promise<void>;
+  /** The version of the policy that holds now, as the audit log has it: a short hash of what it says. */
+  readonly policyVersion: string;
   /** Where clients come in, where they come by HTTP. */
   readonly url: string | null;
   /** What it was told to do, where the server is at a URL. */
@@ -168,12 +170,16 @@ export async function createProxy(options: ProxyOptions): Promise<Proxy> {
     } finally {
       isOver = true;
       reporter.end();
+      witness.end();
       log.debug("counts", witness.counts());
       await judged?.engine.close();
     }
   }
   return {
     ended: run(),
+    get policyVersion() {
+      return hub.rulebook.current.stamp?.version ?? "";
+    },
     url: null,
     config: null,
     reload: (policy) =>

@@ -1,16 +1,19 @@
 import { fetchRefusal, fetchTools, findServer, type FindOptions, type FoundServer } from "../bridge/find-server.ts";
 import { announce } from "../bridge/announce.ts";
 import { createLinesClient } from "../bridge/lines-client.ts";
+import { noteRefusal } from "../bridge/refusal.ts";
 import { createSeat, type Knowledge, mirrorsServer } from "../bridge/seats.ts";
 import { sendOwn, type ServerEnd, type ServerListener } from "../bridge/server-end.ts";
 import { openSseEnd } from "../bridge/sse-end.ts";
 import { createStreamableEnd } from "../bridge/streamable-end.ts";
 import { type Address, parseAddress } from "../link/upstream/address.ts";
 import { readCa } from "../link/upstream/connect.ts";
+import { headerOf } from "../link/upstream/head.ts";
 import { createPool, type Pool } from "../link/upstream/pool.ts";
 import { type Watch, watchServer } from "../link/upstream/watch.ts";
 import type { Log } from "../record/log.ts";
 import type { Era } from "../session/era.ts";
+import type { Session } from "../session/session.ts";
 import type { Turn } from "../session/turn.ts";
 import type { ClientSide, ConversationEnd } from "./conversation.ts";
 import type { Hub } from "./hub.ts";
@@ -27,8 +30,8 @@ export interface RemoteServer {
   readonly headers: () => string;
   readonly permission: Permission;
   readonly watch: Watch;
-  /** Opens a session. */
-  open(listener: ServerListener, onEnd: () => void): Promise<ServerEnd>;
+  /** Opens a session. The client's own, where it has one, is told the id that the server gives. */
+  open(listener: ServerListener, onEnd: () => void, session?: Session): Promise<ServerEnd>;
   close(): void;
 }
 
@@ -64,7 +67,10 @@ export async function findRemote(options: RemoteOptions): Promise<RemoteServer> 
     pool,
     address,
     headers,
-    permit: (head, shown) => permission.ask(head, shown),
+    permit(head, shown) {
+      noteRefusal(hub.witness, null, null, head.status);
+      return permission.ask(head, shown);
+    },
     connectMs: timeouts.connection,
     listMs: timeouts.toolList,
     maxMessageBytes: limits.maxMessageBytes,
@@ -97,13 +103,22 @@ export async function findRemote(options: RemoteOptions): Promise<RemoteServer> 
     headers,
     permission,
     watch,
-    async open(listener, onEnd) {
+    async open(listener, onEnd, session) {
       const shared = { pool, headers, listener, maxMessageBytes: limits.maxMessageBytes };
       if (found.kind === "sse") return openSseEnd({ ...shared, address: found.address, onEnd });
       return createStreamableEnd({
         ...shared,
         path: found.address.path,
-        permit: find.permit,
+        permit: (head, shown) => permission.ask(head, shown),
+        watch: {
+          head(head) {
+            noteRefusal(hub.witness, null, session ?? null, head.status);
+            if (session === undefined || head.status >= 300) return;
+            // A server that has forgotten a session gives the next one another id.
+            session.mcpSession = headerOf(head, "mcp-session-id") ?? session.mcpSession;
+          },
+          failed: () => {},
+        },
         renew: () => permission.renew(),
         schemaOf: (tool) => schemaOf(found, tool),
         listens: true,
@@ -193,7 +208,7 @@ export function joinRemote(
   });
 
   async function run(): Promise<ConversationEnd> {
-    end = await server.open(client.listener, () => leave?.("lost"));
+    end = await server.open(client.listener, () => leave?.("lost"), seat.session);
     const how = await Promise.race([client.run(end).then(() => "closed" as const), left]);
     if (how === "lost") end.destroy();
     // A client that has said all it had to say may still want to hear the answers.

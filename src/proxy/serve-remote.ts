@@ -4,6 +4,7 @@ import { createHost } from "../bridge/host.ts";
 import { mirrorHeaders } from "../bridge/mirror.ts";
 import { createOauthPass } from "../bridge/oauth.ts";
 import { ownerOf } from "../bridge/owner.ts";
+import { noteRefusal } from "../bridge/refusal.ts";
 import { createSeat } from "../bridge/seats.ts";
 import { answerInstead, type ServerListener } from "../bridge/server-end.ts";
 import { createThrough } from "../bridge/through.ts";
@@ -100,6 +101,7 @@ export function createRemoteService({
       const headers = guest.headers + server.headers();
       pool.send({ method: "DELETE", path: found.address.path, headers, body: null }, DEAF);
     },
+    onRefused: (visit, { seat }, status) => noteRefusal(hub.witness, visit, seat.session, status),
     isGuarded,
     maxSessions,
   });

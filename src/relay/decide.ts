@@ -6,6 +6,7 @@ import { type Message, openMessage, opposite, whole } from "../message/message.t
 import { judge, type Policy } from "../policy/judge.ts";
 import { UNKNOWN_LIST } from "../policy/tools.ts";
 import { type Decision, PASS } from "../policy/verdict.ts";
+import type { PolicyStamp } from "../record/event.ts";
 import type { Witness } from "../record/witness.ts";
 import type { Session } from "../session/session.ts";
 import { readToolPage } from "../session/tool-page.ts";
@@ -24,6 +25,8 @@ export interface Rules {
   readonly chain: Chain | null;
   /** Whether the filter only watches. What cannot be read, or does not fit its conversation, is refused all the same. */
   readonly observe: boolean;
+  /** Which policy this is, for the audit log. */
+  readonly stamp?: PolicyStamp;
 }
 
 /** What is needed to decide. */
@@ -32,7 +35,8 @@ export interface DecideOptions {
   readonly learner: Learner;
   readonly witness: Witness;
   readonly room: WaitingRoom;
-  readonly settle: (turn: Turn, decision: Decision) => Outcome;
+  /** By the rules that hold now, unless others are given; `came` is the message as it came, where the turn has it changed. */
+  readonly settle: (turn: Turn, decision: Decision, rules?: Rules, came?: Message) => Outcome;
 }
 
 /** Decides about a message, all of it by the same rules, and has that carried out. */
@@ -84,7 +88,7 @@ export function createDecide({ session, learner, witness, room, settle }: Decide
     const { verdict, note } = walked;
     switch (verdict.do) {
       case "pass":
-        return settle(turn, note === undefined ? judged : { ...judged, note: join(judged.note, note) });
+        return settle(turn, note === undefined ? judged : { ...judged, note: join(judged.note, note) }, rules);
       case "change":
         return recheck(turn, { ...walked, note: join(judged.note, note) }, verdict.message, rules);
       case "reply":
@@ -94,12 +98,12 @@ export function createDecide({ session, learner, witness, room, settle }: Decide
       case "hide":
       case "edit":
       case "park":
-        return settle(turn, walked);
+        return settle(turn, walked, rules);
     }
   }
 
   /** A changed message has to stand before the tool filter as any other. */
-  function recheck(turn: Turn, walked: Decision, message: Message, { policy }: Rules): Outcome {
+  function recheck(turn: Turn, walked: Decision, message: Message, rules: Rules): Outcome {
     const { envelope, bytes } = message;
     let changed: Turn = { ...turn, message };
     if (turn.opens !== undefined) {
@@ -107,25 +111,25 @@ export function createDecide({ session, learner, witness, room, settle }: Decide
       if (changed.opens !== undefined) changed.opens.memo = turn.opens.memo;
     } else if (turn.list !== null && envelope.kind === "result")
       changed = { ...changed, list: readToolPage(bytes, envelope.result) ?? "unreadable" };
-    const judged = judge(policy, changed);
-    return settle(changed, judged.verdict.do === "pass" ? walked : judged);
+    const judged = judge(rules.policy, changed);
+    return settle(changed, judged.verdict.do === "pass" ? walked : judged, rules, turn.message);
   }
 
   /** Answers a request here. Rules about answers hold for ours as for the server's. */
   function answer(turn: Turn, decision: Decision, rules: Rules): Outcome | Promise<Outcome> {
     const { verdict } = decision;
     const { opens, message, exchange } = turn;
-    if (verdict.do !== "reply" || opens === undefined || rules.chain === null) return settle(turn, decision);
+    if (verdict.do !== "reply" || opens === undefined || rules.chain === null) return settle(turn, decision, rules);
     const composed = whole(composeResult(opens.id, verdict.result));
     const said = openMessage(composed, opposite(message.direction), "allow");
     const answering: Turn = { ...beginTurn(session, said, exchange), answers: opens };
     return heed(turn, rules.chain.walk(answering), (walked) => {
       const { verdict: last } = walked;
-      if (last.do !== "change") return settle(turn, last.do === "pass" ? decision : walked);
+      if (last.do !== "change") return settle(turn, last.do === "pass" ? decision : walked, rules);
       const { envelope, bytes } = last.message;
-      if (envelope.kind !== "result") return settle(turn, UNKNOWN_LIST);
+      if (envelope.kind !== "result") return settle(turn, UNKNOWN_LIST, rules);
       const result = bytes.subarray(envelope.result.start, envelope.result.end);
-      return settle(turn, { ...walked, verdict: { do: "reply", result } });
+      return settle(turn, { ...walked, verdict: { do: "reply", result } }, rules);
     });
   }
 
@@ -144,7 +148,7 @@ export function createDecide({ session, learner, witness, room, settle }: Decide
       known,
       () => {
         const decision = judge(rules.policy, waiting);
-        return decision.verdict.do === "park" ? settle(waiting, UNKNOWN_LIST) : decide(waiting, rules);
+        return decision.verdict.do === "park" ? settle(waiting, UNKNOWN_LIST, rules) : decide(waiting, rules);
       },
       UNKNOWN_LIST,
     );

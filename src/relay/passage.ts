@@ -16,7 +16,7 @@ import type { Exchange } from "../session/exchange.ts";
 import type { Session } from "../session/session.ts";
 import type { Turn } from "../session/turn.ts";
 import { passBatch } from "./batch.ts";
-import { createDecide, type Rulebook } from "./decide.ts";
+import { createDecide, type Rulebook, type Rules } from "./decide.ts";
 import type { Learner } from "./learn.ts";
 import { createWaitingRoom } from "./waiting.ts";
 
@@ -139,9 +139,9 @@ export function createPassage({ session, rulebook, learner, witness, maxParkedBy
   }
 
   /** Carries a decision out, and keeps the book of who waits for what. */
-  function settle(turn: Turn, decision: Decision): Outcome {
+  function settle(turn: Turn, decision: Decision, rules: Rules = rulebook.current, came = turn.message): Outcome {
     const { verdict } = decision;
-    if (verdict.do === "park") return settle(turn, UNKNOWN_LIST);
+    if (verdict.do === "park") return settle(turn, UNKNOWN_LIST, rules, came);
     const { direction } = turn.message;
     const { answers, opens, refersTo } = turn;
     if (answers !== undefined && answers.claim !== null) {
@@ -151,7 +151,7 @@ export function createPassage({ session, rulebook, learner, witness, maxParkedBy
     }
     const outcome = act(verdict, turn);
     // Before the book is changed: should it fail, the message is refused, and nothing is in the book.
-    witness.saw(turn, decision, outcome);
+    witness.saw(turn, decision, outcome, came, rules.stamp);
     if (answers !== undefined) session.calls[opposite(direction)].close(answers);
     if (opens !== undefined && outcome.onward !== "nothing") session.calls[direction].open(opens);
     if (refersTo !== undefined) {
@@ -170,7 +170,7 @@ export function createPassage({ session, rulebook, learner, witness, maxParkedBy
     const held = room.release(call);
     if (held === undefined) return;
     try {
-      witness.saw(held.turn, decision ?? held.instead, NOTHING);
+      witness.saw(held.turn, decision ?? held.instead, NOTHING, held.turn.message, rulebook.current.stamp);
     } catch (error) {
       witness.trouble("internal", String(error)); // the others who wait are told all the same
     }
@@ -188,7 +188,7 @@ export function createPassage({ session, rulebook, learner, witness, maxParkedBy
     pass,
     lose(gist, bytes, direction, exchange) {
       const { code, text } = FAULTS["too-large"];
-      witness.lost(session.id, direction, gist, bytes);
+      witness.lost(session, direction, gist, bytes, rulebook.current.stamp);
       const tooLarge: WireError = { code: -32000, message: "Response too large" };
       return tell(gist, direction, exchange, { code, message: text }, tooLarge);
     },

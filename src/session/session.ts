@@ -19,7 +19,8 @@ import { type Catalogue, type CatalogueKeeper, createCatalogues } from "./catalo
 import { type Era, findClaim } from "./era.ts";
 import type { Exchange } from "./exchange.ts";
 import { disagrees } from "./mirrored.ts";
-import { type Owner, readClientName } from "./owner.ts";
+import { type ClientInfo, type Owner, readClientInfo } from "./owner.ts";
+import type { Question } from "./question.ts";
 import { isNotFound, readCursor, readToolPage } from "./tool-page.ts";
 import { beginTurn, type Turn, type TurnDraft } from "./turn.ts";
 
@@ -34,11 +35,16 @@ export interface SessionView {
   audience(): string;
   /** What the client calls itself, once it has said so. */
   client(): string | null;
+  /** The same with its version. */
+  clientInfo(): ClientInfo | null;
+  /** The id by which client and server know the session: that of Streamable HTTP, or of HTTP+SSE. Null where there is none. */
+  readonly mcpSession: string | null;
   catalogue(era: Era): Catalogue;
 }
 
 /** One conversation between one client and one server. */
 export interface Session extends SessionView {
+  mcpSession: string | null;
   catalogue(era: Era): CatalogueKeeper;
   readonly calls: Readonly<Record<Direction, CallTable>>;
   /** The server gave the session an id of its own: from now on rules count and remember under this key. */
@@ -54,17 +60,6 @@ export interface Session extends SessionView {
   say(direction: Direction, payload: Buffer): void;
   /** Asks the server something of our own. The answer does not reach the client. */
   ask(question: Question): Promise<Message>;
-}
-
-/** A request of our own. */
-export interface Question {
-  readonly method: string;
-  /** JSON text. */
-  readonly params: string;
-  readonly era: Era;
-  /** The cursor in the params, where it asks for a page of a list. */
-  readonly cursor: string | null;
-  readonly timeoutMs: number;
 }
 
 /** How a session is made. */
@@ -97,7 +92,7 @@ export function createSession(options: SessionOptions): Session {
   const calls = { up: createCallTable(maxOpenCalls, onExhausted), down: createCallTable(maxOpenCalls, onExhausted) };
   const catalogues = options.catalogues ?? createCatalogues(now, options.keepsTools);
   let revision: string | null = null; // that the handshake settled on, once it has
-  let client: string | null = null;
+  let client: ClientInfo | null = null;
   let asked = 0;
 
   let isAdopted = false;
@@ -111,7 +106,9 @@ export function createSession(options: SessionOptions): Session {
       isAdopted = true;
       session.scope = scope;
     },
-    client: () => client,
+    client: () => client?.name ?? null,
+    clientInfo: () => client,
+    mcpSession: null,
     hasBegun: () => revision !== null,
     calls,
     now,
@@ -186,7 +183,7 @@ export function createSession(options: SessionOptions): Session {
       if (disagrees(turn, envelope, version, tools)) turn.trouble = "header-mismatch";
       else turn.opens = openCall(turn, envelope, version === null ? "stateful" : "stateless");
       if (envelope.method.name === "initialize" && envelope.params !== null)
-        client = readClientName(turn.message.bytes, findMember(turn.message.bytes, envelope.params, "clientInfo"));
+        client = readClientInfo(turn.message.bytes, findMember(turn.message.bytes, envelope.params, "clientInfo"));
     }
   }
 

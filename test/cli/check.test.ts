@@ -80,6 +80,7 @@ test("programs get the same as JSON", async () => {
     file: "fairlead.yaml",
     valid: false,
     rules: null,
+    policy: null,
     mistakes: [
       {
         severity: "error",
@@ -98,6 +99,7 @@ test("programs get the same as JSON", async () => {
   expect(JSON.parse((await check(RULES, "--format=json")).stdout)).toMatchObject({
     valid: true,
     rules: 2,
+    policy: expect.stringMatching(/^[0-9a-f]{12}$/) as string,
     mistakes: [],
   });
 });

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect } from "vitest";
@@ -125,4 +125,33 @@ test("a server whose list changes all the time does not fill the log", async ({ 
   // Ten of each, in each window of ten seconds.
   expect(lines.length).toBeLessThan(50);
   expect(stderr).toMatch(/ more like this rule="tools:list"$/m);
+});
+
+describe.concurrent("a server that is lost", () => {
+  const gone = [process.execPath, "-e", "process.exit(0)"];
+
+  test("is told in two lines, and in the log file with a time", async ({ start }) => {
+    const file = join(folder, "lost.log");
+    const { stderr } = await start(gone, { options: ["--log-file", file, "--log-level", "error"] }).end();
+    expect(stderr).toBe("Error: Lost connection to upstream MCP\nShutting down proxy\n");
+    const lines = readFileSync(file, "utf8").replaceAll(/^\S+Z /gm, "@ ");
+    expect(lines).toBe("@ error Lost connection to upstream MCP\n@ error Shutting down proxy\n");
+  });
+
+  test("is told as JSON where the log is JSON", async ({ start }) => {
+    const { stderr } = await start(gone, { options: ["--log-format", "json", "--log-level", "error"] }).end();
+    expect(
+      stderr
+        .trimEnd()
+        .split("\n")
+        .map((line) => JSON.parse(line) as unknown),
+    ).toMatchObject([{ level: "error", message: "Lost connection to upstream MCP", remedy: "Shutting down proxy" }]);
+  });
+
+  test("is told as JSON also where only the policy file says so", async ({ startProgram }) => {
+    const config = join(folder, "json-log.yaml");
+    writeFileSync(config, `upstream: { command: ${JSON.stringify(gone)} }\nlog: { format: json, level: error }\n`);
+    const { stderr } = await startProgram([process.execPath, COMMAND, "--config", config]).end();
+    expect(JSON.parse(stderr)).toMatchObject({ level: "error", message: "Lost connection to upstream MCP" });
+  });
 });

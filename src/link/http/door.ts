@@ -55,9 +55,18 @@ export interface DoorOptions {
   readonly without: ReadonlySet<string>;
   readonly isReady: () => boolean;
   readonly onVisit: (visit: Visit) => void;
-  readonly onTrouble: (rule: string, text: string) => void;
+  /** `refusal` says who was refused, where it was for want of permission. */
+  readonly onTrouble: (rule: string, text: string, refusal?: DoorRefusal) => void;
   readonly maxConnections: number;
   readonly times?: DoorTimes;
+}
+
+/** A request that was refused before anything of what it brings was read. */
+export interface DoorRefusal {
+  readonly status: number;
+  readonly reason: string;
+  /** Where it came from; null where the connection is gone. */
+  readonly address: string | null;
 }
 
 /** How long clients may take, in milliseconds. */
@@ -197,7 +206,7 @@ function enter(request: IncomingMessage, response: ServerResponse, options: Door
   const path = question < 0 ? target : target.slice(0, question);
   response.sendDate = false;
   const turnAway = (status: number, rule: string, message: string): void => {
-    onTrouble(rule, `refused a request: ${message}`);
+    onTrouble(rule, `refused a request: ${message}`, refusalOf(request, status, message));
     replyError(response, status, { code: -32000, message }, null);
   };
   if (!target.startsWith("/")) return turnAway(400, "http:target", "Bad request target");
@@ -233,16 +242,21 @@ function enter(request: IncomingMessage, response: ServerResponse, options: Door
   if (gate === null || options.isOpen(path)) return visit(null);
   const decide = (admitted: Awaited<ReturnType<Gate["admit"]>>): void => {
     if ("id" in admitted) return visit(admitted);
-    onTrouble("http:unauthorized", `refused a request with status ${admitted.status}`);
-    const { challenge } = admitted;
+    const { challenge, status } = admitted;
+    const message = status === 401 ? "Unauthorized" : "Forbidden";
+    const refusal = refusalOf(request, status, message);
+    onTrouble("http:unauthorized", `refused a request with status ${status}`, refusal);
     const metadata = `resource_metadata="${options.metadataUrl(head.host ?? "")}"`;
     response.setHeader("WWW-Authenticate", `${challenge}${challenge.includes(" ") ? ", " : " "}${metadata}`);
-    const message = admitted.status === 401 ? "Unauthorized" : "Forbidden";
-    replyError(response, admitted.status, { code: -32000, message }, null);
+    replyError(response, status, { code: -32000, message }, null);
   };
   const admitted = gate.admit(head.authorization);
   if (!(admitted instanceof Promise)) return decide(admitted);
   admitted.then(decide, () => turnAway(401, "http:unauthorized", "Unauthorized"));
+}
+
+function refusalOf({ socket }: IncomingMessage, status: number, reason: string): DoorRefusal {
+  return { status, reason, address: socket.remoteAddress ?? null };
 }
 
 /** Streamable HTTP, "Session Management" 1: visible ASCII. Nobody needs a longer one, and it is kept. */

@@ -1,3 +1,4 @@
+import { AUDIT_FIELDS } from "../audit-fields.ts";
 import { headers, place, url, variables } from "./addresses.ts";
 import { byKind, headOf, list, map } from "./collections.ts";
 import { INTERCEPTOR, NO_INTERCEPTOR } from "./interceptor.ts";
@@ -112,6 +113,18 @@ const TIMEOUTS = map({
   child_grace: optional(duration(), "Between closing a child's stdin and killing it.", null),
 });
 
+const AUDIT_INCLUDE = map({
+  fields: optional(
+    list(choice(AUDIT_FIELDS)),
+    "What a record says where it is known, beside what every record says; all of these unless said otherwise.",
+    null,
+  ),
+  classes: optional(
+    list(choice(["pass", "log", "review"])),
+    "Which classes of messages have a record, in place of level. What is refused, changed or odd has one in any case.",
+    null,
+  ),
+});
 const AUDIT = map({
   file: needed(FILE, "Where to write, as JSON Lines."),
   level: optional(
@@ -124,7 +137,7 @@ const AUDIT = map({
     "What happens to messages while the log cannot be written.",
     "continue" as const,
   ),
-  include: later(list(choice(["arguments", "results"])), "What else to write."),
+  include: optional(AUDIT_INCLUDE, "What to write. Arguments and results never are.", null),
 });
 
 const REDIS = url(["redis:", "rediss:"]);

@@ -1,3 +1,5 @@
+import type { Class } from "../../message/methods.ts";
+import type { AuditField } from "../audit-fields.ts";
 import type { Pattern } from "../patterns.ts";
 import type { Json, Rule } from "../rules/rule.ts";
 
@@ -142,7 +144,15 @@ export interface AuditSettings {
   readonly file: string;
   readonly level: "default" | "all";
   readonly onError: "continue" | "block";
-  readonly include: null;
+  readonly include: AuditInclude | null;
+}
+
+/** What the audit log has. Null for what it has unless said otherwise. */
+export interface AuditInclude {
+  /** What records say beside what every record has. */
+  readonly fields: readonly AuditField[] | null;
+  /** The classes of messages that have a record. */
+  readonly classes: readonly Class[] | null;
 }
 
 /** What is remembered of sessions and conversations. */

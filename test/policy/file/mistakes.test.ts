@@ -168,7 +168,6 @@ describe("clauses", () => {
     ["limits: { max_buffer: 1MB }", "1:11 not-yet: max_buffer is not in this version yet → Take it out"],
     ["record: a.rec", "1:1 not-yet: record is not in this version yet → Take it out"],
     ["state: redis://u:p@h", "1:8 not-yet: A shared store (redis) is not in this version yet → Write memory"],
-    ["audit: { file: a, include: [results] }", "1:19 not-yet: include is not in this version yet → Take it out"],
     ["interceptor: { mode: transport }", /^1:22 legacy-mode: mode: transport only relays/],
     [
       "interceptor: { method_interceptors: { tools/call: { class: ToolCalInterceptor } } }",
