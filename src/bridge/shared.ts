@@ -180,7 +180,7 @@ export function createShared({ seats, open, maxBehindBytes }: SharedOptions): Sh
       // A cancellation by name has no meaning here: a request is cancelled by leaving it.
       const { envelope } = judged;
       if (envelope.kind !== "notification" || envelope.method.name === "notifications/cancelled") return;
-      return current?.send(body, judged, []);
+      return current?.send(onward === "untouched" ? body : onward, judged, []);
     }
     // It left while its request was held here, and leaving is cancelling.
     if (visit.response.destroyed) return forget(seat, [call]);
