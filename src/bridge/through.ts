@@ -5,6 +5,7 @@ import { endWith, replyError, replyJson } from "../link/http/reply.ts";
 import type { Address } from "../link/upstream/address.ts";
 import { headersBack, kindOf } from "../link/upstream/head.ts";
 import type { Pool, UpstreamCall } from "../link/upstream/pool.ts";
+import { mergeBatches } from "../message/compose.ts";
 import { type Message, whole } from "../message/message.ts";
 import { passOn } from "../relay/pass-on.ts";
 import type { Call } from "../session/calls.ts";
@@ -153,7 +154,7 @@ export function createThrough(options: ThroughOptions): Through {
       const answers = calls.flatMap((each) => seat.passage.giveUpOn(each, "up", CLOSED) ?? []);
       if (also !== null) answers.push(also);
       if (answers.length === 0) replyError(response, status, CLOSED, null);
-      else replyJson(response, status, answers.reduce(merge), []);
+      else replyJson(response, status, answers.reduce(mergeBatches), []);
     }
 
     /** Nobody can take up again what a server has begun that is gone. */
@@ -175,7 +176,7 @@ export function createThrough(options: ThroughOptions): Through {
       }
       const isJson = kindOf(head) === "json";
       judgeBody(collected, { seat, exchange, calls, status, isJson }, (judged) => {
-        const merged = also === null ? judged.body : merge(judged.body, also);
+        const merged = also === null ? judged.body : mergeBatches(judged.body, also);
         if (response.headersSent || response.destroyed) return;
         response.writeHead(judged.status, headersFor(judged.origin, back, merged.length));
         endWith(response, merged);
@@ -243,10 +244,6 @@ function keepHeaders(headers: readonly string[], isKept: (name: string) => boole
   return headers.filter((_, index) => isKept(headers[index - (index % 2)].toLowerCase()));
 }
 
-function strip(text: string): string {
-  return text.trim().replace(/^\[|\]$/g, "");
-}
-
 /** Header lines that say what the body says, after that was changed. */
 function mirrorAnew(lines: string, { seat }: Guest, message: Message): string {
   const { tools } = seat.session.catalogue("stateless");
@@ -255,9 +252,3 @@ function mirrorAnew(lines: string, { seat }: Guest, message: Message): string {
 }
 
 const MIRRORED = /^(?:mcp-(?:method|name|protocol-version|param-[^:]*)):.*\r\n/gim;
-
-/** The answers of a batch: the server's, and ours for what it did not see. */
-function merge(body: Buffer, also: Buffer): Buffer {
-  const parts = [strip(body.toString("latin1")), strip(also.toString("latin1"))].filter((part) => part !== "");
-  return Buffer.from(`[${parts.join(",")}]`, "latin1");
-}
