@@ -7,7 +7,7 @@ import { headersBack, kindOf } from "../link/upstream/head.ts";
 import type { Pool } from "../link/upstream/pool.ts";
 import { whole } from "../message/message.ts";
 import { passOn } from "../relay/pass-on.ts";
-import { type EventFrame, replaceData } from "../wire/events.ts";
+import { type EventFrame, replaceData } from "../wire/event-fields.ts";
 import { announce } from "./announce.ts";
 import { CLOSED, refusedWith } from "./answers.ts";
 import { ownerOfSession } from "./owner.ts";
