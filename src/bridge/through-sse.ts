@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto";
 import type { Outcome } from "../action/outcome.ts";
+import { withoutResumption } from "../link/http/client-head.ts";
 import type { Visit } from "../link/http/door.ts";
 import { replyEmpty, replyError } from "../link/http/reply.ts";
 import type { Address } from "../link/upstream/address.ts";
@@ -58,7 +59,7 @@ export function createThroughSse(options: ThroughSseOptions): ThroughSse {
   function send(passenger: Passenger, visit: Visit, body: Buffer, done: (status: number) => void): void {
     let status = 502;
     pool.send(
-      { method: "POST", path: passenger.endpoint ?? "/", headers: visit.head.onward + headers, body },
+      { method: "POST", path: passenger.endpoint ?? "/", headers: withoutResumption(visit.head) + headers, body },
       {
         head(head) {
           ({ status } = head);
@@ -105,7 +106,7 @@ export function createThroughSse(options: ThroughSseOptions): ThroughSse {
 
   return {
     visitStream(visit) {
-      const { response, head: asked, method } = visit;
+      const { response, method } = visit;
       if (method !== "GET") return replyError(response, 405, NOT_ALLOWED, "GET");
       if (passengers.size >= maxSessions) return replyError(response, 503, FULL, null);
       visit.request.resume();
@@ -127,7 +128,7 @@ export function createThroughSse(options: ThroughSseOptions): ThroughSse {
       };
       passengers.set(id, passenger);
       const call = pool.send(
-        { method: "GET", path: address.path, headers: asked.onward + headers, body: null },
+        { method: "GET", path: address.path, headers: withoutResumption(visit.head) + headers, body: null },
         {
           head(head) {
             if (kindOf(head) !== "events" || head.status !== 200) {

@@ -1,5 +1,6 @@
 import type { ServerResponse } from "node:http";
 import type { Outcome } from "../action/outcome.ts";
+import { withoutResumption } from "../link/http/client-head.ts";
 import type { Visit } from "../link/http/door.ts";
 import { endWith, replyError, replyJson } from "../link/http/reply.ts";
 import type { Address } from "../link/upstream/address.ts";
@@ -75,8 +76,9 @@ export function createThrough(options: ThroughOptions): Through {
     if (visit.response.destroyed && calls.length > 0) return forget(guest.seat, calls);
     // What only had to wait is what it was.
     if (onward === "untouched" || onward.equals(body))
-      return send(visit, guest, body, calls, bodiesFor(calls), back, visit.head.onward);
-    const lines = turns.length === 1 ? mirrorAnew(visit.head.onward, guest, turns[0].message) : visit.head.onward;
+      return send(visit, guest, body, calls, bodiesFor(calls), back, withoutResumption(visit.head));
+    const given = withoutResumption(visit.head);
+    const lines = turns.length === 1 ? mirrorAnew(given, guest, turns[0].message) : given;
     send(visit, guest, onward, calls, bodiesFor(calls), back, lines);
   }
 
@@ -190,7 +192,8 @@ export function createThrough(options: ThroughOptions): Through {
       call.abort();
       for (const each of calls) {
         if (seat.session.calls.up.find(each.id.key) !== each) continue;
-        if (each.era === "stateless") seat.session.calls.up.close(each);
+        // By 2026-07-28 leaving is cancelling. It is the client who says so, and the server may answer all the same.
+        if (each.era === "stateless") seat.session.calls.up.abandon(each);
         else seat.session.calls.up.suspend(each);
       }
     });
@@ -209,7 +212,7 @@ export function createThrough(options: ThroughOptions): Through {
       const answerable = lastEventId === null ? [] : guest.trail.find(lastEventId);
       const resumed = lastEventId !== null;
       const exchange: Exchange = { breaks: "allow", routed: false, mirrored: null, answerable, resumed };
-      send(visit, guest, null, [], exchange, null, head.onward);
+      send(visit, guest, null, [], exchange, null, method === "GET" ? head.onward : withoutResumption(visit.head));
     },
     announce() {
       for (const tell of standing) tell();
