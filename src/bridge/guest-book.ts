@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { withoutResumption } from "../link/http/client-head.ts";
 import type { Visit } from "../link/http/door.ts";
 import { headerOf } from "../link/upstream/head.ts";
 import type { ResponseHead } from "../wire/http-head.ts";
@@ -54,6 +55,8 @@ const MAX_ENDED = 10_000;
 export function createGuestBook(options: GuestBookOptions): GuestBook {
   const { seat, say, onExhausted, onRefused = () => {}, isGuarded, maxSessions } = options;
   const byId = new Map<string, Guest>(); // least recently seen first
+  // Sessions that are not known here, as after a restart of ours, while requests in them wait for the server's word on it.
+  const arriving = new Map<string, Arrival>();
   const ended = new Set<string>(); // the last ones, oldest first: what we answer ourselves must not make them seem alive
 
   function admit(visit: Visit): Guest {
@@ -62,11 +65,34 @@ export function createGuestBook(options: GuestBookOptions): GuestBook {
       seat: seat(visit, sayTo, () => onExhausted(guest)),
       principal: visit.principal?.id ?? null,
       say: sayTo,
-      headers: visit.head.onward,
+      headers: withoutResumption(visit.head),
       id: null,
       trail: createEventTrail(),
     };
     return guest;
+  }
+
+  /**
+   * The conversation of a session that is not known here yet. All requests that come at the same time share it: with a
+   * table of calls for each, the answer to one could be judged as the answer to another with the same id.
+   */
+  function arrive(id: string, visit: Visit): Guest {
+    const arrival = arriving.get(id) ?? { guest: admit(visit), waiting: new Set<Visit>(), hasLeft: false };
+    arriving.set(id, arrival);
+    arrival.waiting.add(visit);
+    visit.response.once("close", () => {
+      if (arrival.waiting.delete(visit)) arrival.hasLeft = true; // the server has not said anything to it
+      settle(id, arrival);
+    });
+    return arrival.guest;
+  }
+
+  function settle(id: string, arrival: Arrival): void {
+    if (arrival.waiting.size > 0 || arriving.get(id) !== arrival) return;
+    arriving.delete(id);
+    const { guest, hasLeft } = arrival;
+    // What its client left behind may still be answered.
+    if (hasLeft && guest.id === null && guest.seat.session.calls.up.isPending() && !byId.has(id)) register(id, guest);
   }
 
   function register(id: string, guest: Guest): void {
@@ -104,12 +130,12 @@ export function createGuestBook(options: GuestBookOptions): GuestBook {
       if (guest.id !== null) end(guest.id);
     },
     find(visit) {
-      const { sessionId, onward } = visit.head;
+      const { sessionId } = visit.head;
       if (sessionId === null) return admit(visit);
       const known = byId.get(sessionId);
-      if (known === undefined) return isGuarded || ended.has(sessionId) ? null : admit(visit);
+      if (known === undefined) return isGuarded || ended.has(sessionId) ? null : arrive(sessionId, visit);
       if (isGuarded && known.principal !== (visit.principal?.id ?? null)) return null;
-      known.headers = onward;
+      known.headers = withoutResumption(visit.head);
       byId.delete(sessionId);
       byId.set(sessionId, known);
       return known;
@@ -117,6 +143,8 @@ export function createGuestBook(options: GuestBookOptions): GuestBook {
     heard(visit, guest, head) {
       const { sessionId } = visit.head;
       const given = headerOf(head, "mcp-session-id");
+      const arrival = sessionId === null ? undefined : arriving.get(sessionId);
+      arrival?.waiting.delete(visit);
       // A 404 may be about the session or about a method. The client acts on either; what is remembered stays.
       if (head.status >= 300) return onRefused(visit, guest, head.status);
       if (visit.method === "DELETE" && sessionId !== null) return end(sessionId);
@@ -124,9 +152,18 @@ export function createGuestBook(options: GuestBookOptions): GuestBook {
         if (given === null || byId.has(given)) return;
         guest.headers = `${guest.headers}Mcp-Session-Id: ${given}\r\n`;
         register(given, guest);
+        // Only an id that the server gave is a session to count by. A client may invent others, and some servers repeat them.
+        adopt(guest, given);
       } else if (guest.id === null && !byId.has(sessionId)) register(sessionId, guest);
-      // Only an id that the server gave is a session. A client may invent others, and a server without sessions answers.
-      if (given !== null && given === guest.id) adopt(guest, given);
     },
   };
+}
+
+/** A session that is not known here yet, while requests in it wait. */
+interface Arrival {
+  readonly guest: Guest;
+  /** The requests to which the server has not said anything yet. */
+  readonly waiting: Set<Visit>;
+  /** Whether one of them was left by its client before that. */
+  hasLeft: boolean;
 }

@@ -4,7 +4,7 @@ import { admits } from "../link/http/client-head.ts";
 import type { Visit } from "../link/http/door.ts";
 import { replyEmpty, replyError } from "../link/http/reply.ts";
 import { flatten } from "../message/flatten.ts";
-import { findMember, readString } from "../message/members.ts";
+import { findMember, listElements, readString } from "../message/members.ts";
 import { openMessage, type Payload, whole } from "../message/message.ts";
 import { passOn } from "../relay/pass-on.ts";
 import type { Call } from "../session/calls.ts";
@@ -84,12 +84,29 @@ export async function openHosted(options: HostedOptions): Promise<Hosted> {
     if (onward === "nothing") return;
     // Not more than one message to an event: a line break would end it.
     const message = flatten(onward === "untouched" ? payload : whole(onward));
-    const answered = (turns ?? []).filter((turn) => turn.answers !== undefined);
-    if (answered.length === 0) deliver(message, turns?.[0] ?? null);
-    for (const turn of answered) {
-      if (turn.answers === undefined) continue;
-      answer(turn.answers, message);
-      if (turn.message.envelope.kind !== "result") checkBegun(turn.answers);
+    const answered = (turns ?? []).flatMap((turn) => turn.answers ?? []);
+    if (answered.length === 0) return deliver(message, turns?.[0] ?? null);
+    if (answered.length === turns?.length && isOneReply(answered)) answer(answered, message);
+    else spread(message, answered);
+    for (const turn of turns ?? []) {
+      if (turn.answers !== undefined && turn.message.envelope.kind !== "result") checkBegun(turn.answers);
+    }
+  }
+
+  /** Whether the answers to these calls leave by the same way: as those of a batch do that was sent in one request. */
+  function isOneReply(calls: readonly Call[]): boolean {
+    return hasOneStream || calls.every((call) => replies.get(call) === replies.get(calls[0]));
+  }
+
+  /** Sends the messages of a batch by the ways they belong to: a server may answer several requests in one batch. */
+  function spread(batch: Buffer, answered: readonly Call[]): void {
+    for (const { start, end } of listElements(batch, { start: batch.indexOf("["), end: batch.length })) {
+      const message = batch.subarray(start, end);
+      const { envelope } = openMessage(whole(message), "down", "allow");
+      const key = envelope.kind === "result" || envelope.kind === "error" ? envelope.id?.key : undefined;
+      const call = answered.find(({ id: asked }) => asked.key === key);
+      if (call === undefined) deliver(message, null);
+      else answer([call], message);
     }
   }
 
@@ -98,11 +115,12 @@ export async function openHosted(options: HostedOptions): Promise<Hosted> {
     if (method.name === "initialize" && !hasOneStream) void close();
   }
 
-  function answer(call: Call, message: Buffer, status = 200): void {
-    const reply = replies.get(call);
-    replies.delete(call);
+  /** Sends a message that answers these calls, which came in one request. */
+  function answer(calls: readonly Call[], message: Buffer, status = 200): void {
+    const reply = replies.get(calls[0]);
+    for (const call of calls) replies.delete(call);
     if (hasOneStream) standing?.send(message);
-    else reply?.answer(call, message, status);
+    else reply?.answer(calls, message, status);
   }
 
   /** Sends what is no answer: on the stream of the request it is about, or else on the standing one. */
@@ -149,7 +167,7 @@ export async function openHosted(options: HostedOptions): Promise<Hosted> {
       const { onward, back } = passage.lose(gist, bytes, "down", exchange);
       if (back !== null) sendOwn(server, session, back);
       if (typeof onward === "string" || call === undefined) return;
-      answer(call, onward);
+      answer([call], onward);
       checkBegun(call);
     },
     isWaiting: (call) => session.calls.up.find(call.id.key) === call,
@@ -175,7 +193,7 @@ export async function openHosted(options: HostedOptions): Promise<Hosted> {
     isOver = true;
     for (const call of session.calls.up.waiting()) {
       const last = passage.giveUpOn(call, "up", CLOSED);
-      if (last !== null) answer(call, last, status);
+      if (last !== null) answer([call], last, status);
     }
     for (const [, reply] of replies.entries()) reply.end();
     standing?.end();

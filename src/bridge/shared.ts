@@ -92,7 +92,7 @@ export function createShared({ seats, open, maxBehindBytes }: SharedOptions): Sh
   function giveUp(number: number, { seat, call, reply }: Asked, status: number): void {
     asked.delete(number);
     const answer = seat.passage.giveUpOn(call, "up", CLOSED);
-    if (answer !== null) reply.answer(call, answer, status);
+    if (answer !== null) reply.answer([call], answer, status);
   }
 
   const listener: ServerListener = {
@@ -119,7 +119,7 @@ export function createShared({ seats, open, maxBehindBytes }: SharedOptions): Sh
       const { onward } = entry.seat.passage.lose({ id: entry.call.id, like: "answer" }, bytes, "down", exchange);
       if (typeof onward === "string") return;
       asked.delete(number);
-      entry.reply.answer(entry.call, onward, 200);
+      entry.reply.answer([entry.call], onward, 200);
     },
     isWaiting: () => false,
     trouble: (kind, text) => seats.witness.trouble(kind, text),
@@ -168,7 +168,7 @@ export function createShared({ seats, open, maxBehindBytes }: SharedOptions): Sh
       return;
     }
     asked.delete(number);
-    reply.answer(call, bytes, statusFor(turn.message));
+    reply.answer([call], bytes, statusFor(turn.message));
   }
 
   function carryUp(visit: Visit, seat: Seat, body: Buffer, outcome: Outcome): void {
@@ -180,7 +180,7 @@ export function createShared({ seats, open, maxBehindBytes }: SharedOptions): Sh
       // A cancellation by name has no meaning here: a request is cancelled by leaving it.
       const { envelope } = judged;
       if (envelope.kind !== "notification" || envelope.method.name === "notifications/cancelled") return;
-      return current?.send(body, judged, []);
+      return current?.send(onward === "untouched" ? body : onward, judged, []);
     }
     // It left while its request was held here, and leaving is cancelling.
     if (visit.response.destroyed) return forget(seat, [call]);

@@ -1,13 +1,14 @@
 import type { ServerResponse } from "node:http";
 import type { Outcome } from "../action/outcome.ts";
-import { flatten } from "../message/flatten.ts";
+import { escapeBreaks, flatten } from "../message/flatten.ts";
 import { createExcess, type Gist } from "../message/gist.ts";
-import { whole } from "../message/message.ts";
+import { type Payload, whole } from "../message/message.ts";
 import { createOutlet } from "../relay/outlet.ts";
 import { passOn } from "../relay/pass-on.ts";
 import type { Call } from "../session/calls.ts";
 import type { Exchange } from "../session/exchange.ts";
-import { createEventFramer, type EventFrame, pickData, replaceData } from "../wire/events.ts";
+import { cleanEvent, type EventFrame, pickData, replaceData } from "../wire/event-fields.ts";
+import { createEventFramer } from "../wire/events.ts";
 import { CLOSED } from "./answers.ts";
 import type { Seat } from "./seats.ts";
 
@@ -43,7 +44,10 @@ export interface StreamBackOptions {
 /** What an event has beside its data. */
 const MAX_FIELDS_BYTES = 65_536;
 
-/** Relays a stream whose head has been sent. What passes leaves framed as it came. */
+/**
+ * Relays a stream whose head has been sent. What passes leaves framed as it came, where every reader reads that alike; all
+ * other events are framed anew, with nothing but what was judged.
+ */
 export function createStreamBack(options: StreamBackOptions): StreamBack {
   const { response, seat, exchange, calls, maxMessageBytes, answerServer } = options;
   const { passage, session } = seat;
@@ -71,12 +75,29 @@ export function createStreamBack(options: StreamBackOptions): StreamBack {
     outlet.end();
   }
 
+  /** Sends an event as it came. */
+  function forward({ bytes, start, end }: EventFrame): void {
+    outlet.forward(bytes, start, end);
+    // Some readers end no line at a CR alone. If the LF is still to come, the framer hands it on as an event that is not plain.
+    if (bytes[end - 1] === CR) outlet.write(NEWLINE);
+  }
+
+  function rewrite(frame: EventFrame, message: Payload): void {
+    outlet.write(replaceData(frame, escapeBreaks(flatten(message))));
+  }
+
   function carry(frame: EventFrame, { onward, back }: Outcome): void {
-    if (onward === "untouched") outlet.forward(frame.bytes, frame.start, frame.end);
-    else if (onward !== "nothing") outlet.write(replaceData(frame, flatten(whole(onward))));
+    if (onward === "untouched") {
+      if (frame.isPlain || frame.data === null) forward(frame);
+      else rewrite(frame, frame.data);
+    } else if (onward !== "nothing") rewrite(frame, whole(onward));
     // The client must be able to go on from here, though it does not see what was here.
-    else if (frame.id !== null) outlet.write(replaceData(frame, null));
+    else if (frame.id !== null) writeSome(replaceData(frame, null));
     if (back !== null) answerServer(back);
+  }
+
+  function writeSome(bytes: Buffer): void {
+    if (bytes.length > 0) outlet.write(bytes);
   }
 
   function lose(gist: Gist, bytes: number): void {
@@ -92,7 +113,7 @@ export function createStreamBack(options: StreamBackOptions): StreamBack {
         isResumable = true;
         options.onEventId?.(frame.id);
       }
-      if (frame.data === null) return outlet.forward(frame.bytes, frame.start, frame.end);
+      if (frame.data === null) return frame.isPlain ? forward(frame) : writeSome(cleanEvent(frame));
       if (frame.name === "endpoint" && options.endpoint !== undefined) {
         const said = options.endpoint(frame);
         if (said !== null) outlet.write(said);
@@ -140,10 +161,12 @@ function isStill(state: string): boolean {
   return state === "now";
 }
 
-/** A message of ours as an event. */
+/** A message on one line as an event of ours. */
 export function frameMessage(message: Buffer): Buffer {
-  return Buffer.concat([BEFORE, message, AFTER]);
+  return Buffer.concat([BEFORE, escapeBreaks(message), AFTER]);
 }
 
+const CR = 0x0d;
+const NEWLINE = Buffer.from("\n");
 const BEFORE = Buffer.from("event: message\ndata: ");
 const AFTER = Buffer.from("\n\n");

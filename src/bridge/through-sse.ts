@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto";
 import type { Outcome } from "../action/outcome.ts";
+import { withoutResumption } from "../link/http/client-head.ts";
 import type { Visit } from "../link/http/door.ts";
 import { replyEmpty, replyError } from "../link/http/reply.ts";
 import type { Address } from "../link/upstream/address.ts";
@@ -7,7 +8,7 @@ import { headersBack, kindOf } from "../link/upstream/head.ts";
 import type { Pool } from "../link/upstream/pool.ts";
 import { whole } from "../message/message.ts";
 import { passOn } from "../relay/pass-on.ts";
-import { type EventFrame, replaceData } from "../wire/events.ts";
+import { type EventFrame, replaceData } from "../wire/event-fields.ts";
 import { announce } from "./announce.ts";
 import { CLOSED, refusedWith } from "./answers.ts";
 import { ownerOfSession } from "./owner.ts";
@@ -58,7 +59,7 @@ export function createThroughSse(options: ThroughSseOptions): ThroughSse {
   function send(passenger: Passenger, visit: Visit, body: Buffer, done: (status: number) => void): void {
     let status = 502;
     pool.send(
-      { method: "POST", path: passenger.endpoint ?? "/", headers: visit.head.onward + headers, body },
+      { method: "POST", path: passenger.endpoint ?? "/", headers: withoutResumption(visit.head) + headers, body },
       {
         head(head) {
           ({ status } = head);
@@ -106,7 +107,7 @@ export function createThroughSse(options: ThroughSseOptions): ThroughSse {
 
   return {
     visitStream(visit) {
-      const { response, head: asked, method } = visit;
+      const { response, method } = visit;
       if (method !== "GET") return replyError(response, 405, NOT_ALLOWED, "GET");
       if (passengers.size >= maxSessions) return replyError(response, 503, FULL, null);
       visit.request.resume();
@@ -129,7 +130,7 @@ export function createThroughSse(options: ThroughSseOptions): ThroughSse {
       passenger.seat.session.mcpSession = id;
       passengers.set(id, passenger);
       const call = pool.send(
-        { method: "GET", path: address.path, headers: asked.onward + headers, body: null },
+        { method: "GET", path: address.path, headers: withoutResumption(visit.head) + headers, body: null },
         {
           head(head) {
             if (kindOf(head) !== "events" || head.status !== 200) {

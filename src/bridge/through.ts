@@ -1,10 +1,12 @@
 import type { ServerResponse } from "node:http";
 import type { Outcome } from "../action/outcome.ts";
+import { withoutResumption } from "../link/http/client-head.ts";
 import type { Visit } from "../link/http/door.ts";
 import { endWith, replyError, replyJson } from "../link/http/reply.ts";
 import type { Address } from "../link/upstream/address.ts";
 import { headersBack, kindOf } from "../link/upstream/head.ts";
 import type { Pool, UpstreamCall } from "../link/upstream/pool.ts";
+import { mergeBatches } from "../message/compose.ts";
 import { type Message, whole } from "../message/message.ts";
 import { passOn } from "../relay/pass-on.ts";
 import type { Call } from "../session/calls.ts";
@@ -74,8 +76,9 @@ export function createThrough(options: ThroughOptions): Through {
     if (visit.response.destroyed && calls.length > 0) return forget(guest.seat, calls);
     // What only had to wait is what it was.
     if (onward === "untouched" || onward.equals(body))
-      return send(visit, guest, body, calls, bodiesFor(calls), back, visit.head.onward);
-    const lines = turns.length === 1 ? mirrorAnew(visit.head.onward, guest, turns[0].message) : visit.head.onward;
+      return send(visit, guest, body, calls, bodiesFor(calls), back, withoutResumption(visit.head));
+    const given = withoutResumption(visit.head);
+    const lines = turns.length === 1 ? mirrorAnew(given, guest, turns[0].message) : given;
     send(visit, guest, onward, calls, bodiesFor(calls), back, lines);
   }
 
@@ -153,7 +156,7 @@ export function createThrough(options: ThroughOptions): Through {
       const answers = calls.flatMap((each) => seat.passage.giveUpOn(each, "up", CLOSED) ?? []);
       if (also !== null) answers.push(also);
       if (answers.length === 0) replyError(response, status, CLOSED, null);
-      else replyJson(response, status, answers.reduce(merge), []);
+      else replyJson(response, status, answers.reduce(mergeBatches), []);
     }
 
     /** Nobody can take up again what a server has begun that is gone. */
@@ -175,7 +178,7 @@ export function createThrough(options: ThroughOptions): Through {
       }
       const isJson = kindOf(head) === "json";
       judgeBody(collected, { seat, exchange, calls, status, isJson }, (judged) => {
-        const merged = also === null ? judged.body : merge(judged.body, also);
+        const merged = also === null ? judged.body : mergeBatches(judged.body, also);
         if (response.headersSent || response.destroyed) return;
         response.writeHead(judged.status, headersFor(judged.origin, back, merged.length));
         endWith(response, merged);
@@ -189,7 +192,8 @@ export function createThrough(options: ThroughOptions): Through {
       call.abort();
       for (const each of calls) {
         if (seat.session.calls.up.find(each.id.key) !== each) continue;
-        if (each.era === "stateless") seat.session.calls.up.close(each);
+        // By 2026-07-28 leaving is cancelling. It is the client who says so, and the server may answer all the same.
+        if (each.era === "stateless") seat.session.calls.up.abandon(each);
         else seat.session.calls.up.suspend(each);
       }
     });
@@ -208,7 +212,7 @@ export function createThrough(options: ThroughOptions): Through {
       const answerable = lastEventId === null ? [] : guest.trail.find(lastEventId);
       const resumed = lastEventId !== null;
       const exchange: Exchange = { breaks: "allow", routed: false, mirrored: null, answerable, resumed };
-      send(visit, guest, null, [], exchange, null, head.onward);
+      send(visit, guest, null, [], exchange, null, method === "GET" ? head.onward : withoutResumption(visit.head));
     },
     announce() {
       for (const tell of standing) tell();
@@ -243,10 +247,6 @@ function keepHeaders(headers: readonly string[], isKept: (name: string) => boole
   return headers.filter((_, index) => isKept(headers[index - (index % 2)].toLowerCase()));
 }
 
-function strip(text: string): string {
-  return text.trim().replace(/^\[|\]$/g, "");
-}
-
 /** Header lines that say what the body says, after that was changed. */
 function mirrorAnew(lines: string, { seat }: Guest, message: Message): string {
   const { tools } = seat.session.catalogue("stateless");
@@ -255,9 +255,3 @@ function mirrorAnew(lines: string, { seat }: Guest, message: Message): string {
 }
 
 const MIRRORED = /^(?:mcp-(?:method|name|protocol-version|param-[^:]*)):.*\r\n/gim;
-
-/** The answers of a batch: the server's, and ours for what it did not see. */
-function merge(body: Buffer, also: Buffer): Buffer {
-  const parts = [strip(body.toString("latin1")), strip(also.toString("latin1"))].filter((part) => part !== "");
-  return Buffer.from(`[${parts.join(",")}]`, "latin1");
-}

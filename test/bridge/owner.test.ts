@@ -69,6 +69,11 @@ describe("before a server that gives no session a limit holds for the address", 
     expect(await passing(gateway, 5, () => ({ "Mcp-Session-Id": "invented" }))).toBe(0);
   });
 
+  test("whatever session the client invents, where the server repeats it", async () => {
+    const gateway = await begin("sessions");
+    expect(await passing(gateway, 20, () => ({ ...close, "Mcp-Session-Id": `invented-${id % 5}` }))).toBe(2);
+  });
+
   test("whatever token the client invents, where nobody checks it", async () => {
     const gateway = await begin("none");
     expect(await passing(gateway, 20, () => ({ Authorization: `Bearer invented-${id}` }))).toBe(2);

@@ -130,6 +130,16 @@ export function readClientHead(
   };
 }
 
+/**
+ * What goes on to the server with a message. Streams are resumed by GET only: a server that also resumed one with a message
+ * would mix old events with the answer to it.
+ */
+export function withoutResumption({ lastEventId, onward }: ClientHead): string {
+  return lastEventId === null ? onward : onward.replaceAll(LAST_EVENT_ID, "");
+}
+
+const LAST_EVENT_ID = /^last-event-id:.*\r\n/gim;
+
 const NONE: ReadonlySet<string> = new Set();
 
 // The same few names come with every request.
