@@ -4,6 +4,7 @@ import type { Address } from "../link/upstream/address.ts";
 import { headersBack, kindOf } from "../link/upstream/head.ts";
 import type { Pool } from "../link/upstream/pool.ts";
 import type { ResponseHead } from "../wire/http-head.ts";
+import { createPieces } from "../wire/pieces.ts";
 import { CLOSED } from "./answers.ts";
 
 /** Lets clients log in to a server through us: what says where to do that names us instead of the server. */
@@ -70,7 +71,7 @@ export function createOauthPass({ pool, address, originFor }: OauthOptions): Oau
   function pass(visit: Visit): void {
     const { response, head: asked, query, path, method } = visit;
     let answered: ResponseHead | null = null;
-    const pieces: Buffer[] = [];
+    const pieces = createPieces();
     let size = 0;
     const call = pool.send(
       { method, path: pathAt(path) + query, headers: `${asked.onward}Accept-Encoding: identity\r\n`, body: null },
@@ -88,7 +89,7 @@ export function createOauthPass({ pool, address, originFor }: OauthOptions): Oau
           if (answered === null || response.headersSent) return;
           const isResource = !AUTHORITY.some((known) => path.startsWith(known));
           const isJson = kindOf(answered) === "json" && answered.status < 300;
-          const whole = Buffer.concat(pieces);
+          const whole = pieces.join();
           const body = isResource && isJson ? rename(visit, whole) : whole;
           const back = headersBack(answered, (name, value) => rewrite(visit, name, value));
           response.writeHead(answered.status, [...back, "Content-Length", String(body.length)]);

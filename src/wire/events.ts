@@ -1,4 +1,5 @@
 import { isAscii } from "node:buffer";
+import { createPieces } from "./pieces.ts";
 
 /** One event of an event stream, with all its bytes: from the last event's end to its own. */
 export interface EventFrame {
@@ -42,8 +43,7 @@ export interface EventFramer {
 
 /** Makes a framer for events of at most `maxEventBytes`, all their lines counted. */
 export function createEventFramer(maxEventBytes: number, sink: EventSink): EventFramer {
-  let pieces: Buffer[] = []; // of an event that has not ended yet, joined once
-  let held = 0;
+  const pieces = createPieces(); // of an event that has not ended yet
   let skipping = false;
   let atLineStart = true;
   let afterCr = false; // an LF that comes now belongs to the line end before it
@@ -80,20 +80,9 @@ export function createEventFramer(maxEventBytes: number, sink: EventSink): Event
     return -1;
   }
 
-  function release(last: Buffer): Buffer {
-    if (held === 0) return last;
-    pieces.push(last);
-    const joined = Buffer.concat(pieces);
-    pieces = [];
-    held = 0;
-    return joined;
-  }
-
   function giveUp(): void {
     skipping = true;
-    for (const piece of pieces) sink.excess(piece, false);
-    pieces = [];
-    held = 0;
+    pieces.release((piece) => sink.excess(piece, false));
   }
 
   function hand(bytes: Buffer, start: number, end: number, hasCr: boolean): void {
@@ -106,7 +95,7 @@ export function createEventFramer(maxEventBytes: number, sink: EventSink): Event
     push(chunk) {
       let start = 0;
       const hasCr = chunk.includes(CR); // once for all its events: looking for each would be quadratic
-      if (afterCr && held === 0 && atLineStart && !skipping && chunk[0] === LF) {
+      if (afterCr && pieces.size === 0 && atLineStart && !skipping && chunk[0] === LF) {
         // The second half of a CRLF whose first half ended the last event: that has left, and this follows it.
         afterCr = false;
         start = 1;
@@ -115,16 +104,16 @@ export function createEventFramer(maxEventBytes: number, sink: EventSink): Event
       while (start < chunk.length) {
         const end = findEnd(chunk, start, hasCr);
         const size = (end < 0 ? chunk.length : end) - start;
-        if (!skipping && held + size > maxEventBytes) giveUp();
+        if (!skipping && pieces.size + size > maxEventBytes) giveUp();
         if (skipping) {
           sink.excess(chunk.subarray(start, end < 0 ? chunk.length : end), end >= 0);
           if (end >= 0) skipping = isFirst = false;
         } else if (end < 0) {
           pieces.push(start === 0 ? chunk : chunk.subarray(start));
-          held += size;
-        } else if (held === 0) hand(chunk, start, end, hasCr);
+        } else if (pieces.size === 0) hand(chunk, start, end, hasCr);
         else {
-          const joined = release(chunk.subarray(start, end));
+          pieces.push(chunk.subarray(start, end));
+          const joined = pieces.join();
           hand(joined, 0, joined.length, joined.includes(CR));
         }
         if (end < 0) return;
@@ -133,7 +122,7 @@ export function createEventFramer(maxEventBytes: number, sink: EventSink): Event
       }
     },
     end() {
-      if (held > 0) sink.tail(release(Buffer.alloc(0)));
+      if (pieces.size > 0) sink.tail(pieces.join());
     },
   };
 }
@@ -163,13 +152,13 @@ function readEvent(
   let retry: number | null = null;
   let dataStart = -1;
   let dataEnd = -1;
-  let more: Buffer[] | null = null; // where there is more than one line of data
+  let joined: Buffer | null = null; // where there is more than one line of data: all of them
+  let joinedEnd = 0;
   let at = begin;
   while (at < end) {
-    let lineEnd = bytes.indexOf(LF, at);
+    // Without CR there is an LF not far away. With CR there may be none, and looking for it in every line is quadratic.
+    let lineEnd = hasCr ? nextLineEnd(bytes, at) : bytes.indexOf(LF, at);
     if (lineEnd < 0 || lineEnd >= end) lineEnd = end;
-    const cr = hasCr ? bytes.subarray(at, lineEnd).indexOf(CR) : -1;
-    if (cr >= 0) lineEnd = at + cr;
     const colon = fieldEnd(bytes, at, lineEnd);
     const value =
       bytes[colon] === COLON && colon < lineEnd
@@ -178,8 +167,12 @@ function readEvent(
     const length = colon - at;
     if (length === 4 && bytes[at] === 0x64 && bytes.toString("latin1", at, colon) === "data") {
       if (dataStart >= 0) {
-        more ??= [bytes.subarray(dataStart, dataEnd)];
-        more.push(NEWLINE, bytes.subarray(value, lineEnd));
+        if (joined === null) {
+          joined = Buffer.allocUnsafe(end - begin); // a line of data is shorter than the line it stands in
+          joinedEnd = bytes.copy(joined, 0, dataStart, dataEnd);
+        }
+        joined[joinedEnd++] = LF;
+        joinedEnd += bytes.copy(joined, joinedEnd, value, lineEnd);
       }
       dataStart = value;
       dataEnd = lineEnd;
@@ -193,13 +186,14 @@ function readEvent(
     }
     at = lineEnd + 1;
   }
-  const data = dataOf(bytes, dataStart, dataEnd, more);
+  const data = joined === null ? dataOf(bytes, dataStart, dataEnd) : dataOf(joined, 0, joinedEnd);
   return { bytes, start, begin, end, name: name === "" ? null : name, id, retry, data };
 }
 
 /** An event with other data: its name, id and all else stay as they were. */
 export function replaceData({ bytes, start, begin, end }: EventFrame, data: Buffer | null): Buffer {
-  const pieces: Buffer[] = begin === start ? [] : [bytes.subarray(start, begin)];
+  const replaced = Buffer.allocUnsafe(end - start + (data === null ? 0 : DATA.length + data.length + 1));
+  let length = bytes.copy(replaced, 0, start, begin);
   let isPlaced = data === null;
   let at = begin;
   while (at < end) {
@@ -209,14 +203,17 @@ export function replaceData({ bytes, start, begin, end }: EventFrame, data: Buff
     const isData = bytes.toString("latin1", at, at + 5) === "data:" || bytes.toString("latin1", at, lineEnd) === "data";
     if (!isData) {
       // Without data there is nothing to name.
-      if (data !== null || bytes.toString("latin1", at, at + 6) !== "event:") pieces.push(bytes.subarray(at, next));
+      if (data !== null || bytes.toString("latin1", at, at + 6) !== "event:")
+        length += bytes.copy(replaced, length, at, next);
     } else if (!isPlaced && data !== null) {
-      pieces.push(DATA, data, NEWLINE);
+      length += DATA.copy(replaced, length);
+      length += data.copy(replaced, length);
+      replaced[length++] = LF;
       isPlaced = true;
     }
     at = next;
   }
-  return Buffer.concat(pieces);
+  return replaced.subarray(0, length);
 }
 
 const DATA = Buffer.from("data: ");
@@ -252,13 +249,7 @@ function fieldEnd(bytes: Buffer, at: number, lineEnd: number): number {
   return at < limit ? at : lineEnd;
 }
 
-function dataOf(bytes: Buffer, start: number, end: number, more: Buffer[] | null): EventData | null {
-  if (more !== null) {
-    const joined = Buffer.concat(more);
-    return { bytes: joined, start: 0, end: joined.length, ascii: isAscii(joined) };
-  }
+function dataOf(bytes: Buffer, start: number, end: number): EventData | null {
   if (start < 0 || start === end) return null;
   return { bytes, start, end, ascii: isAscii(bytes.subarray(start, end)) };
 }
-
-const NEWLINE = Buffer.from("\n");
