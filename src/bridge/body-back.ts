@@ -5,6 +5,7 @@ import { whole } from "../message/message.ts";
 import { passOn } from "../relay/pass-on.ts";
 import type { Call } from "../session/calls.ts";
 import type { Exchange } from "../session/exchange.ts";
+import { createPieces } from "../wire/pieces.ts";
 import { INVALID, refusedWith } from "./answers.ts";
 import type { Seat } from "./seats.ts";
 
@@ -25,24 +26,21 @@ export interface BodyCollector {
 
 /** Makes a collector for at most `maxBytes`. */
 export function createBodyCollector(maxBytes: number): BodyCollector {
-  let pieces: Buffer[] = [];
+  const pieces = createPieces();
   let size = 0;
   let gist: GistReader | null = null;
   return {
     push(chunk) {
       size += chunk.length;
       if (gist === null && size > maxBytes) {
-        gist = createGistReader();
-        for (const piece of pieces) gist.push(piece);
-        pieces = [];
+        const reader = createGistReader();
+        pieces.release((piece) => reader.push(piece));
+        gist = reader;
       }
       if (gist === null) pieces.push(chunk);
       else gist.push(chunk);
     },
-    end() {
-      if (gist !== null) return { body: null, gist, bytes: size };
-      return { body: pieces.length === 1 ? pieces[0] : Buffer.concat(pieces) };
-    },
+    end: () => (gist === null ? { body: pieces.join() } : { body: null, gist, bytes: size }),
   };
 }
 

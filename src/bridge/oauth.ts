@@ -5,6 +5,7 @@ import type { Address } from "../link/upstream/address.ts";
 import { headersBack, kindOf } from "../link/upstream/head.ts";
 import type { Pool } from "../link/upstream/pool.ts";
 import type { ResponseHead } from "../wire/http-head.ts";
+import { createPieces } from "../wire/pieces.ts";
 import { CLOSED } from "./answers.ts";
 
 /** Lets clients log in to a server through us: the metadata that says where to do that names us instead of the server. */
@@ -92,7 +93,7 @@ export function createOauthPass({ pool, address, originFor }: OauthOptions): Oau
   function pass(visit: Visit, document: Document): void {
     const { response, head: asked } = visit;
     let answered: ResponseHead | null = null;
-    const pieces: Buffer[] = [];
+    const pieces = createPieces();
     let size = 0;
     // Also for HEAD: only a document that was read is known to be metadata.
     const call = pool.send(
@@ -110,7 +111,7 @@ export function createOauthPass({ pool, address, originFor }: OauthOptions): Oau
         done() {
           if (answered === null || response.headersSent) return;
           const { status } = answered;
-          const body = status === 200 && kindOf(answered) === "json" ? read(visit, document, pieces) : null;
+          const body = status === 200 && kindOf(answered) === "json" ? read(visit, document, pieces.join()) : null;
           if (body === null) return replyError(response, status >= 400 ? status : 404, NO_METADATA, null);
           const back = headersBack(answered, (name, value) => (KEPT_HEADERS.has(name) ? value : null));
           response.writeHead(200, [...back, "Content-Type", "application/json", "Content-Length", String(body.length)]);
@@ -123,8 +124,7 @@ export function createOauthPass({ pool, address, originFor }: OauthOptions): Oau
   }
 
   /** The document under the name that clients know the server by; null where it is not metadata. */
-  function read(visit: Visit, { kind, ours }: Document, pieces: readonly Buffer[]): Buffer | null {
-    const body = Buffer.concat(pieces);
+  function read(visit: Visit, { kind, ours }: Document, body: Buffer): Buffer | null {
     const metadata = parseObject(body);
     if (metadata === null || "jsonrpc" in metadata) return null;
     const { issuer, resource } = metadata;

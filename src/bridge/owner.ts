@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import type { Socket } from "node:net";
 import type { Visit } from "../link/http/door.ts";
+import { networkOf } from "../link/network.ts";
 import type { Owner } from "../session/owner.ts";
 
 /**
@@ -49,20 +50,6 @@ function hash(authorization: string): string {
 }
 
 const HASH_CHARACTERS = 22;
-
-/** An address of IPv4, or the first 64 bits of one of IPv6: one client usually has all the others. */
-function networkOf(address: string | undefined): string {
-  if (address === undefined) return "unknown";
-  if (address.startsWith("::ffff:") && address.includes(".")) return address.slice("::ffff:".length);
-  if (!address.includes(":")) return address;
-  const [bare] = address.split("%");
-  const [before, after = null] = bare.split("::");
-  const groups = before === "" ? [] : before.split(":");
-  const behind = after === null || after === "" ? [] : after.split(":");
-  const all =
-    after === null ? groups : [...groups, ...Array<string>(8 - groups.length - behind.length).fill("0"), ...behind];
-  return `${all.slice(0, 4).join(":")}::/64`;
-}
 
 const connections = new WeakMap<Socket, string>();
 let counter = 0;

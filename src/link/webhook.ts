@@ -1,5 +1,6 @@
 import { createHmac } from "node:crypto";
 import { ConnectionError, ProxyError } from "../errors.ts";
+import { createPieces } from "../wire/pieces.ts";
 import { guardNear, TOO_NEAR } from "./near.ts";
 import { createTurnstile } from "./turnstile.ts";
 import { type Address, parseAddress } from "./upstream/address.ts";
@@ -108,7 +109,7 @@ export function createWebhook(options: WebhookOptions): Webhook {
   /** One request and its response. Nothing is followed elsewhere. */
   function exchange(body: Buffer, isAsked: boolean, end: (reply: HookReply) => void): UpstreamCall {
     const most = isAsked ? Math.max(MAX_REPLY_BYTES, 2 * body.length) : MAX_REPLY_BYTES;
-    const pieces: Buffer[] = [];
+    const pieces = createPieces();
     let size = 0;
     return pool.send(
       { method: "POST", path: address.path, headers: headersFor(address, body, secret, now()), body },
@@ -124,7 +125,7 @@ export function createWebhook(options: WebhookOptions): Webhook {
           if (size > most) end({ failure: "said too much" });
           else if (isAsked) pieces.push(bytes);
         },
-        done: () => end({ body: Buffer.concat(pieces) }),
+        done: () => end({ body: pieces.join() }),
         failed: (error) => end({ failure: describe(error) }),
       },
     );

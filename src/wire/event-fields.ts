@@ -207,7 +207,9 @@ const NEWLINE = Buffer.from("\n");
 export function replaceData(frame: EventFrame, data: Buffer | null): Buffer {
   if (!frame.isPlain) return compose(frame, data);
   const { bytes, start, end } = frame;
-  const pieces: Buffer[] = [];
+  // One buffer of its final size at most: an event may have millions of lines, and a piece for each would be an object.
+  const replaced = Buffer.allocUnsafe(end - start + 1 + (data === null ? 0 : DATA_PREFIX.length + data.length + 1));
+  let length = 0;
   let isPlaced = data === null;
   for (let at = start; at < end;) {
     const lineEnd = nextLineEnd(bytes, at);
@@ -215,13 +217,17 @@ export function replaceData(frame: EventFrame, data: Buffer | null): Buffer {
     if (bytes[lineEnd] === CR && bytes[next] === LF && next < end) next++;
     const field = fieldAt(bytes, at, lineEnd);
     if (field === DATA) {
-      if (!isPlaced && data !== null) pieces.push(DATA_PREFIX, data, NEWLINE);
+      if (!isPlaced && data !== null) {
+        length += DATA_PREFIX.copy(replaced, length);
+        length += data.copy(replaced, length);
+        replaced[length++] = LF;
+      }
       isPlaced = true;
-    } else if (field !== EVENT || data !== null) pieces.push(bytes.subarray(at, next));
+    } else if (field !== EVENT || data !== null) length += bytes.copy(replaced, length, at, next);
     at = next;
   }
-  if (bytes[end - 1] === CR) pieces.push(NEWLINE);
-  return Buffer.concat(pieces);
+  if (bytes[end - 1] === CR) replaced[length++] = LF;
+  return replaced.subarray(0, length);
 }
 
 /** What is left of an event that carries nothing and that readers may take for something else: its id, and when to retry. */

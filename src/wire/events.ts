@@ -1,4 +1,5 @@
 import { type EventFrame, nextLineEnd, readEvent } from "./event-fields.ts";
+import { createPieces } from "./pieces.ts";
 
 /** What an event framer hands on. The frames, pieces and tail together, in order, are the stream. */
 export interface EventSink {
@@ -17,8 +18,7 @@ export interface EventFramer {
 
 /** Makes a framer for events of at most `maxEventBytes`, all their lines counted. */
 export function createEventFramer(maxEventBytes: number, sink: EventSink): EventFramer {
-  let pieces: Buffer[] = []; // of an event that has not ended yet, joined once
-  let held = 0;
+  const pieces = createPieces(); // of an event that has not ended yet
   let skipping = false;
   let atLineStart = true;
   let afterCr = false; // an LF that comes now belongs to the line end before it
@@ -55,20 +55,9 @@ export function createEventFramer(maxEventBytes: number, sink: EventSink): Event
     return -1;
   }
 
-  function release(last: Buffer): Buffer {
-    if (held === 0) return last;
-    pieces.push(last);
-    const joined = Buffer.concat(pieces);
-    pieces = [];
-    held = 0;
-    return joined;
-  }
-
   function giveUp(): void {
     skipping = true;
-    for (const piece of pieces) sink.excess(piece, false);
-    pieces = [];
-    held = 0;
+    pieces.release((piece) => sink.excess(piece, false));
   }
 
   function hand(bytes: Buffer, start: number, end: number, hasCr: boolean): void {
@@ -81,7 +70,7 @@ export function createEventFramer(maxEventBytes: number, sink: EventSink): Event
     push(chunk) {
       let start = 0;
       const hasCr = chunk.includes(CR); // once for all its events: looking for each would be quadratic
-      if (afterCr && held === 0 && atLineStart && !skipping && chunk[0] === LF) {
+      if (afterCr && pieces.size === 0 && atLineStart && !skipping && chunk[0] === LF) {
         // The second half of a CRLF whose first half ended the last event. Who sent that on has written it already.
         afterCr = false;
         start = 1;
@@ -90,16 +79,16 @@ export function createEventFramer(maxEventBytes: number, sink: EventSink): Event
       while (start < chunk.length) {
         const end = findEnd(chunk, start, hasCr);
         const size = (end < 0 ? chunk.length : end) - start;
-        if (!skipping && held + size > maxEventBytes) giveUp();
+        if (!skipping && pieces.size + size > maxEventBytes) giveUp();
         if (skipping) {
           sink.excess(chunk.subarray(start, end < 0 ? chunk.length : end), end >= 0);
           if (end >= 0) skipping = isFirst = false;
         } else if (end < 0) {
           pieces.push(start === 0 ? chunk : chunk.subarray(start));
-          held += size;
-        } else if (held === 0) hand(chunk, start, end, hasCr);
+        } else if (pieces.size === 0) hand(chunk, start, end, hasCr);
         else {
-          const joined = release(chunk.subarray(start, end));
+          pieces.push(chunk.subarray(start, end));
+          const joined = pieces.join();
           hand(joined, 0, joined.length, joined.includes(CR));
         }
         if (end < 0) return;
@@ -108,7 +97,7 @@ export function createEventFramer(maxEventBytes: number, sink: EventSink): Event
       }
     },
     end() {
-      if (held > 0) sink.tail(release(Buffer.alloc(0)));
+      if (pieces.size > 0) sink.tail(pieces.join());
     },
   };
 }

@@ -16,8 +16,8 @@ export interface ResponseReader {
   /** Begins to read the next response. Bytes that come when none is awaited are a fault. */
   expect(sink: ResponseSink, method: string): void;
   push(chunk: Buffer): void;
-  /** The connection ended. */
-  end(): void;
+  /** The connection ended; `isBroken` where it did so by an error. */
+  end(isBroken?: boolean): void;
 }
 
 const MAX_HEAD_BYTES = 65_536;
@@ -183,8 +183,9 @@ export function createResponseReader(): ResponseReader {
       end = chunk.length;
       for (let at = 0; at >= 0 && at < chunk.length;) at = take(chunk, at);
     },
-    end() {
-      if (state === "until-end") finish(end);
+    end(isBroken = false) {
+      // Where the end of the connection is the end of the body, only a proper end is.
+      if (state === "until-end" && !isBroken) finish(end);
       else if (sink !== null) fail("the connection closed");
       state = "dead";
     },

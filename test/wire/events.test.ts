@@ -2,6 +2,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { cleanEvent, type EventFrame, pickData, replaceData } from "../../src/wire/event-fields.ts";
 import { createEventFramer } from "../../src/wire/events.ts";
+import { settledMemory } from "../support/memory.ts";
 
 interface Seen {
   readonly name: string | null;
@@ -270,4 +271,54 @@ test.each(["x\r\r", "x\n\n", "\r", "x\r\n\r\n"])("a million events like %j are r
   framer.push(Buffer.from(event.repeat(1_000_000)));
   expect(count).toBe(1_000_000);
   expect(performance.now() - before).toBeLessThan(4000);
+});
+
+/** Milliseconds that reading one event takes, and by how many bytes the heap was larger at its end. */
+function cost(text: string, change: (frame: EventFrame) => unknown = () => {}): { ms: number; heap: number } {
+  const bytes = Buffer.from(text, "latin1");
+  let heap = 0;
+  const framer = createEventFramer(bytes.length, {
+    event(frame) {
+      change(frame);
+      heap = process.memoryUsage().heapUsed;
+    },
+    excess: () => {},
+    tail: () => {},
+  });
+  const { heapUsed } = settledMemory();
+  const started = performance.now();
+  framer.push(bytes);
+  return { ms: performance.now() - started, heap: heap - heapUsed };
+}
+
+const LINES = 400_000;
+
+test.each([
+  ["lines of data", "data:x\n"],
+  ["lines of data that end with CR", "data:x\r"],
+  ["lines of data that end with CRLF", "data:x\r\n"],
+  ["comments", ":c\n"],
+])("an event of very many %s is read in a time that grows with its length, and costs no object a line", (_, line) => {
+  cost(line.repeat(1000) + "\n");
+  const { ms, heap } = cost(line.repeat(LINES) + line.slice(line.search(/[\r\n]/)));
+  expect(ms).toBeLessThan(1000);
+  expect(heap).toBeLessThan(LINES * 50);
+});
+
+test("data is replaced in an event of very many lines without an object for each of them", () => {
+  const text = "data:x\n:c\n".repeat(LINES) + "\n";
+  let replaced = 0;
+  const { ms, heap } = cost(text, (frame) => (replaced = replaceData(frame, Buffer.from("new")).length));
+  expect(replaced).toBe("data: new\n\n".length + 3 * LINES);
+  expect(ms).toBeLessThan(2000);
+  expect(heap).toBeLessThan(LINES * 100);
+});
+
+test("an event that comes a byte at a time costs no object a byte", () => {
+  const framer = createEventFramer(10_000_000, { event: () => {}, excess: () => {}, tail: () => {} });
+  const before = settledMemory();
+  for (let sent = 0; sent < LINES; sent++) framer.push(Buffer.from("x"));
+  const { heapUsed, arrayBuffers } = settledMemory();
+  expect(heapUsed - before.heapUsed + arrayBuffers - before.arrayBuffers).toBeLessThan(LINES * 10);
+  framer.end();
 });

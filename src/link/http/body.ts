@@ -1,4 +1,5 @@
 import type { IncomingMessage } from "node:http";
+import { createPieces } from "../../wire/pieces.ts";
 
 /** What became of a body: its bytes, or why there are none. */
 export type Body = Buffer | "too-large" | "no-room";
@@ -19,35 +20,29 @@ export function readBody(
   done: (body: Body) => void,
 ): void {
   if (Number(length ?? 0) > maxBytes) return done("too-large");
-  let first: Buffer | null = null;
-  let more: Buffer[] | null = null;
-  let size = 0;
+  const pieces = createPieces();
+  let weight = 0; // what was counted of it
   let isOver = false;
 
   function finish(body: Body): void {
     if (isOver) return;
     isOver = true;
-    held -= size;
-    first = null;
-    more = null;
+    held -= weight;
     done(body);
   }
 
   request.on("data", (chunk: Buffer) => {
     if (isOver) return;
-    size += chunk.length;
-    held += chunk.length;
-    if (size > maxBytes) return finish("too-large");
-    if (held > MAX_HELD_BYTES) return finish("no-room");
-    if (first === null) first = chunk;
-    else (more ??= [first]).push(chunk);
+    pieces.push(chunk);
+    held += pieces.weight - weight;
+    ({ weight } = pieces);
+    if (pieces.size > maxBytes) finish("too-large");
+    else if (held > MAX_HELD_BYTES) finish("no-room");
   });
-  request.on("end", () => finish(more === null ? (first ?? NOTHING) : Buffer.concat(more)));
+  request.on("end", () => finish(pieces.join()));
   request.on("close", () => {
     if (isOver) return;
     isOver = true;
-    held -= size;
+    held -= weight;
   });
 }
-
-const NOTHING = Buffer.alloc(0);

@@ -1,9 +1,12 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import { ProxyError } from "../../errors.ts";
+import { networkOf } from "../network.ts";
+import { createShares, type Shares } from "../shares.ts";
 import { type ClientHead, readClientHead } from "./client-head.ts";
 import type { Gate, Principal } from "./gate.ts";
 import { allowedOrigin, answerPreflight, type Guests, isPreflight, knowsHost } from "./guests.ts";
+import { createPipeline } from "./pipeline.ts";
 import { replyError } from "./reply.ts";
 
 /** One request that may come in. */
@@ -101,9 +104,17 @@ export async function openDoor(options: DoorOptions): Promise<Door> {
   const owed: (ServerResponse | null)[] = [];
   const free: number[] = [];
   const silent = new Set<Socket>(); // connections by which nobody has asked anything yet
+  const connections = createShares(options.maxConnections);
+  const requests = createShares(options.maxConnections);
+  const pipeline = createPipeline(() =>
+    options.onTrouble("http:pipeline", "closed a connection: too many requests were sent on it at once"),
+  );
   let isDraining = false;
   const onRequest = (request: IncomingMessage, response: ServerResponse): void => {
     silent.delete(request.socket);
+    pipeline.enter(request, response, () => letIn(request, response));
+  };
+  const letIn = (request: IncomingMessage, response: ServerResponse): void => {
     let place = -1;
     const settle = (): void => {
       if (place < 0) return;
@@ -117,7 +128,7 @@ export async function openDoor(options: DoorOptions): Promise<Door> {
       response.on("close", settle);
     }
     if (isDraining) response.shouldKeepAlive = false; // the last on its connection
-    enter(request, response, options, settle);
+    enter(request, response, options, { requests, stands: settle });
   };
   let server: Server;
   if (options.tls === null) server = createServer(settings, onRequest);
@@ -135,6 +146,12 @@ export async function openDoor(options: DoorOptions): Promise<Door> {
   server.on(options.tls === null ? "connection" : "secureConnection", (socket: Socket) => {
     silent.add(socket);
     socket.once("close", () => silent.delete(socket));
+  });
+  server.on("connection", (socket: Socket) => {
+    const network = networkOf(socket.remoteAddress);
+    if (connections.take(network)) return void socket.once("close", () => connections.give(network));
+    socket.destroy();
+    options.onTrouble("http:connections", "refused a connection: its address has too many");
   });
   server.on("connect", (_, socket: Socket) => socket.destroy());
   server.on("drop", () => options.onTrouble("http:connections", "refused a connection: there are too many"));
@@ -197,7 +214,12 @@ const LISTEN_ERRORS: Record<string, readonly [string, string]> = {
 };
 
 /** Looks at who comes before anything of what they bring. */
-function enter(request: IncomingMessage, response: ServerResponse, options: DoorOptions, stands: () => void): void {
+function enter(
+  request: IncomingMessage,
+  response: ServerResponse,
+  options: DoorOptions,
+  { requests, stands }: { readonly requests: Shares; readonly stands: () => void },
+): void {
   const { guests, gate, onTrouble } = options;
   const head = readClientHead(request.rawHeaders, options.without, options.identityHeader);
   const target = request.url ?? "";
@@ -228,17 +250,16 @@ function enter(request: IncomingMessage, response: ServerResponse, options: Door
   if (path === "/healthz") return replyPlain(response, 200, "ok\n");
   if (path === "/readyz")
     return options.isReady() ? replyPlain(response, 200, "ready\n") : replyPlain(response, 503, "not ready\n");
-  const visit = (principal: Principal | null): void =>
-    options.onVisit({
-      method,
-      path,
-      query: question < 0 ? "" : target.slice(question),
-      head,
-      principal,
-      request,
-      response,
-      stands,
-    });
+  const visit = (principal: Principal | null): void => {
+    const client = principal?.id ?? head.identity ?? networkOf(request.socket.remoteAddress);
+    if (!requests.take(client)) {
+      response.setHeader("Retry-After", "1");
+      return turnAway(503, "http:requests", "Too many requests at once");
+    }
+    response.once("close", () => requests.give(client));
+    const query = question < 0 ? "" : target.slice(question);
+    options.onVisit({ method, path, query, head, principal, request, response, stands });
+  };
   if (gate === null || options.isOpen(path)) return visit(null);
   const decide = (admitted: Awaited<ReturnType<Gate["admit"]>>): void => {
     if ("id" in admitted) return visit(admitted);

@@ -71,7 +71,12 @@ export function createPool(address: Address, options: ConnectOptions, onTrouble:
   }
 
   function keep(connection: Connection, idleLimitMs: number): void {
-    if (isClosed || idle.length >= MAX_IDLE || idleLimitMs <= 0) return void connection.socket.destroy();
+    const { socket } = connection;
+    // Bytes that have come already were not asked for. The next request would take them for its response.
+    const isSpoilt = socket.readableLength > 0;
+    if (isClosed || isSpoilt || idle.length >= MAX_IDLE || idleLimitMs <= 0) return void socket.destroy();
+    // The last response may have ended while it was paused. A connection that is not read answers nobody.
+    if (socket.isPaused()) socket.resume();
     connection.isIdle = true;
     connection.idleUntil = Date.now() + idleLimitMs;
     idle.push(connection);
@@ -95,7 +100,7 @@ export function createPool(address: Address, options: ConnectOptions, onTrouble:
       const wasIdle = connection.isIdle;
       connection.isIdle = false;
       if (wasIdle) idle.splice(idle.indexOf(connection), 1);
-      connection.reader.end();
+      connection.reader.end(hadError);
       if (wasIdle && !isClosed && hadError) onTrouble();
     });
     socket.on("end", () => socket.destroy());
