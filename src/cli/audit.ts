@@ -3,7 +3,7 @@ import { showText } from "../message/text.ts";
 import { auditKeyFile } from "../record/audit-key.ts";
 import type { AuditReport } from "../record/audit-findings.ts";
 import { verifyAudit } from "../record/audit-verify.ts";
-import { nearest } from "../policy/nearest.ts";
+import { nearest } from "../text/nearest.ts";
 import type { ErrorOutput } from "./error-output.ts";
 import type { Parsed } from "./options.ts";
 import { print } from "./output.ts";

@@ -198,8 +198,6 @@ function indexIn(bytes: Buffer, byte: number, at: number, end: number): number {
   return index < 0 || index > end ? end : index;
 }
 
-const NEWLINE = Buffer.from("\n");
-
 /**
  * An event with other data, which must be one line: its name, its id and what else is known of it stay. Without data there
  * is nothing to name, and what is left may be nothing at all.

@@ -1,5 +1,5 @@
 import { showText } from "../../message/text.ts";
-import { nearest } from "../nearest.ts";
+import { nearest } from "../../text/nearest.ts";
 import { type Entry, kindOf, type MapNode, type Node, type NodeKind } from "./node.ts";
 import { type Page, WRONG, type Wrong } from "./page.ts";
 import { type JsonSchema, type Key, MISSING, type Shape } from "./shape.ts";

@@ -1,5 +1,5 @@
 import { describeMethod } from "../../message/methods.ts";
-import { nearest } from "../nearest.ts";
+import { nearest } from "../../text/nearest.ts";
 import { paths } from "./addresses.ts";
 import { byKind, list, map, record } from "./collections.ts";
 import { json } from "./json.ts";
