@@ -104,7 +104,7 @@ export function createOauthPass({ pool, address, originFor }: OauthOptions): Oau
         },
         body(bytes) {
           size += bytes.length;
-          if (size <= MAX_METADATA_BYTES) return void pieces.push(bytes);
+          if (size <= MAX_METADATA_BYTES) return pieces.push(bytes);
           call.abort();
           replyError(response, 502, CLOSED, null);
         },
