@@ -70,7 +70,7 @@ export function perform(
     case "set_result":
       return changeResult(walk, name, action.field, action.value);
     case "transform": {
-      const change = transformed(stop, action, transforms);
+      const change = transformed(walk, action, transforms);
       if (change === undefined) return fail(walk, name, "its transform was not made ready");
       return change instanceof Promise ? applyLater(walk, name, change) : apply(walk, name, change);
     }
@@ -95,7 +95,7 @@ export function perform(
         fail(walk, name, "there is no room for more state in this session");
       return;
     case "hide":
-      return apply(walk, name, hideElements(stop.message, stop.view, compiled));
+      return apply(walk, name, hideElements(stop.message, stop.view, compiled, look.work));
   }
 }
 
@@ -108,10 +108,10 @@ export function foresee(walk: Walk, compiled: CompiledRule, action: RuleAction, 
     return state.limits.take(key, action.limit, action.windowMs).allowed ? null : action.does;
   }
   if (action.does === "hide")
-    return changesNothing(hideElements(stop.message, stop.view, compiled)) ? null : action.does;
+    return changesNothing(hideElements(stop.message, stop.view, compiled, walk.look.work)) ? null : action.does;
   // Code of others is not run for nothing.
   if (action.does === "transform" && action.transform.kind !== "module")
-    return changesNothing(transformed(stop, action, transforms)) ? null : action.does;
+    return changesNothing(transformed(walk, action, transforms)) ? null : action.does;
   return isWatching(action) ? null : action.does;
 }
 
@@ -130,8 +130,8 @@ export function sendCopies({ forks, turn, services }: Walk): ForkWatch[] {
   });
 }
 
-function transformed({ message, view }: Walk["stop"], action: RuleAction, transforms: Transforms) {
-  return transforms.get(action)?.(message, { direction: view.direction, method: view.method });
+function transformed({ stop: { message, view }, look }: Walk, action: RuleAction, transforms: Transforms) {
+  return transforms.get(action)?.(message, { direction: view.direction, method: view.method }, look.work);
 }
 
 function changesNothing(change: ReturnType<typeof transformed>): boolean {

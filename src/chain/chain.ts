@@ -2,7 +2,7 @@ import type { WireError } from "../message/compose.ts";
 import type { CompiledRule, Moment } from "../policy/rules/compiled-rule.ts";
 import { type Candidate, askCandidate, type RuleIndex } from "../policy/rules/rule-index.ts";
 import type { SessionRecord } from "../policy/rules/sessions.ts";
-import { beginLook } from "../policy/rules/view.ts";
+import { beginLook, type Doubt } from "../policy/rules/view.ts";
 import { type Decision, PASS } from "../policy/verdict.ts";
 import type { Turn } from "../session/turn.ts";
 import { canRefuse, foresee, isDeciding, isWatching, nameOf, perform, sendCopies, type Transforms } from "./actions.ts";
@@ -18,6 +18,7 @@ import {
   type ChainSettings,
   complain,
   fail,
+  failBy,
   inOrder,
   isOver,
   isRefused,
@@ -158,10 +159,10 @@ export function createChain(options: ChainOptions): Chain {
     if (rule.mode === "on" && !hides) walk.hasMatched ||= rule.actions.some(isDeciding);
     if (settings.observe || rule.mode === "observe") return watch(walk, compiled, answer);
     if (answer === "unsure") {
-      const doubt = walk.look.doubt ?? "a condition could not be judged";
-      if (rule.actions.some((action) => !isWatching(action))) return fail(walk, nameOf(rule), doubt);
+      const { text, told } = walk.look.doubt ?? UNKNOWN_DOUBT;
+      if (rule.actions.some((action) => !isWatching(action))) return fail(walk, nameOf(rule), text, told);
       // One that only watches would not have stopped it either.
-      return complain(walk, nameOf(rule), doubt);
+      return complain(walk, nameOf(rule), text);
     }
     return inOrder(
       () => (walk.isStopped ? 0 : rule.actions.length),
@@ -178,7 +179,7 @@ export function createChain(options: ChainOptions): Chain {
         try {
           return perform(walk, compiled, action, transforms);
         } catch (error) {
-          fail(walk, nameOf(rule), error instanceof Error ? error.message : String(error));
+          failBy(walk, nameOf(rule), error);
         }
       },
     );
@@ -212,7 +213,7 @@ export function createChain(options: ChainOptions): Chain {
         const now = stopsInside(walk);
         if (now === "unclear") return fail(walk, "chain:unclear", "peers could see different messages inside it");
         walk.stop = now[nth];
-        walk.look = beginLook(walk.stop.view);
+        walk.look = beginLook(walk.stop.view, walk.look.work);
         return judgeStop(walk);
       },
     );
@@ -270,6 +271,8 @@ export function createChain(options: ChainOptions): Chain {
 }
 
 type Kind = "request" | "notification" | "result" | "error";
+
+const UNKNOWN_DOUBT: Doubt = { text: "a condition could not be judged", told: null };
 
 const NOTHING_KEPT = { caches: [], charged: [], forks: [] } as const;
 

@@ -45,7 +45,7 @@ export function keepMemo({ turn, call, caches, charged, forks }: Kept, wants: Wa
     forks,
     // By the handshake all of a session are known; without one, who asks says so in each request.
     client: turn.session.client() ?? readClaimedClient(bytes, params),
-    hash: charged.length === 0 || params === null ? null : hashCall(bytes, params),
+    hash: charged.length === 0 || params === null || size > MAX_KEPT_PARAMS ? null : hashCall(bytes, params),
   };
   call.memo = memo;
 }
@@ -102,6 +102,7 @@ function keepForOthers({ caches }: CallMemo, message: Turn["message"], { answers
 export function findExempt({ message, session }: Turn, { inputs }: ChainState): readonly string[] {
   const { envelope, bytes } = message;
   if (inputs.size === 0 || envelope.kind !== "request" || envelope.params === null) return NONE;
+  if (envelope.params.end - envelope.params.start > MAX_KEPT_PARAMS) return NONE;
   const requestState = readString(bytes, findMember(bytes, envelope.params, "requestState"));
   const input = requestState === null ? undefined : inputs.find(session.scope, requestState);
   if (requestState === null || input === undefined || input.charged.length === 0) return NONE;

@@ -1,5 +1,18 @@
 import type { Step, StepContext } from "./step.ts";
-import { apply, charge, detach, fail, inOrder, isOver, note, refuse, signalOf, type Walk, waitFor } from "./walk.ts";
+import {
+  apply,
+  charge,
+  detach,
+  fail,
+  failBy,
+  inOrder,
+  isOver,
+  note,
+  refuse,
+  signalOf,
+  type Walk,
+  waitFor,
+} from "./walk.ts";
 
 /** Asks those that a message concerns: one after the other, or all at once. */
 export function runSteps(walk: Walk, some: readonly Step[], together: boolean): void | Promise<void> {
@@ -22,7 +35,7 @@ function runStep(walk: Walk, step: Step): void | Promise<void> {
       if (heard !== undefined) follow(walk, step, heard);
     });
   } catch (error) {
-    fail(walk, step.name, error instanceof Error ? error.message : String(error));
+    failBy(walk, step.name, error);
   }
 }
 

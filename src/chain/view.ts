@@ -22,6 +22,7 @@ export class View implements RuleView {
   /** What the one called itself whose request this answers. */
   asker: string | null = null;
   readonly #owner: SessionView;
+  #claimed: string | null | undefined;
 
   constructor(kind: RuleView["kind"], direction: Direction, owner: SessionView, session: SessionFacts) {
     this.kind = kind;
@@ -35,7 +36,9 @@ export class View implements RuleView {
     const { params } = this;
     const known = this.#owner.client() ?? this.asker;
     if (known !== null || params === null || params === undefined) return known;
-    return readClaimedClient(params.bytes, params);
+    // Found out once: to look for it goes through all params.
+    if (this.#claimed === undefined) this.#claimed = readClaimedClient(params.bytes, params);
+    return this.#claimed;
   }
 
   get identity(): string | null {
@@ -49,7 +52,7 @@ export class View implements RuleView {
     view.params = this.params;
     view.result = element;
     view.tool = tool;
-    view.asker = this.asker;
+    view.asker = this.asker ?? this.client;
     return view;
   }
 }

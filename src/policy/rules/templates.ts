@@ -2,7 +2,7 @@ import { fold, foldName } from "../../message/fold.ts";
 import { showText } from "../../message/text.ts";
 import { canonicalize, hashParams, sha256 } from "./canonical.ts";
 import { findField, textAt } from "./fields.ts";
-import type { Template, TemplateVariable } from "./rule.ts";
+import type { Field, Template, TemplateVariable } from "./rule.ts";
 import { keep, type Look, partOf, toolOf } from "./view.ts";
 
 /** Longer keys are replaced by their hash. */
@@ -54,20 +54,24 @@ function valueOf(variable: TemplateVariable, look: Look): string | null {
       return view.direction;
     case "params_hash":
       return hashOf(look);
-    case "param": {
-      const params = partOf(view, "params");
-      const span = params === null ? null : findField(params.bytes, params, variable.field);
-      if (params === null || span === null) return null;
-      return textAt(params.bytes, span) ?? canonicalize(params.bytes, span);
-    }
+    case "param":
+      return keep(look, `param:${variable.field.text}`, () => ({ value: paramOf(look, variable.field) })).value;
   }
+}
+
+/** The text of a parameter, or the canonical form of one that is something else; null where it is missing. */
+function paramOf({ view, work }: Look, field: Field): string | null {
+  const params = partOf(view, "params");
+  const span = params === null ? null : findField(params, field, work);
+  if (params === null || span === null) return null;
+  return textAt(params.bytes, span) ?? canonicalize(params.bytes, span, work).toString("utf8");
 }
 
 /** Computed once for all templates: a large message takes a while. */
 function hashOf(look: Look): string {
   return keep(look, "params_hash", () => {
     const params = partOf(look.view, "params");
-    return hashParams(params?.bytes ?? NOTHING, params);
+    return hashParams(params?.bytes ?? NOTHING, params, look.work);
   });
 }
 
