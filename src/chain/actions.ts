@@ -116,18 +116,18 @@ export function foresee(walk: Walk, compiled: CompiledRule, action: RuleAction, 
 }
 
 /**
- * Sends the copies of a message, when it is certain what goes on: those after the rule that wants them may have refused or
- * changed it.
+ * Sends the copies of a message, when it is certain what goes on: those after the rule that wants them, and the tool filter
+ * after a change, may have refused it. Who is to hear the answer to the message itself is added to `watches`.
  */
-export function sendCopies({ forks, turn, services }: Walk): ForkWatch[] {
-  return forks.flatMap(({ action, rule }) => {
+export function sendCopies({ forks, turn, services }: Walk, watches: ForkWatch[]): void {
+  for (const { action, rule } of forks) {
     try {
-      return services.fork(action, rule, turn, turn.message) ?? [];
+      const watch = services.fork(action, rule, turn, turn.message);
+      if (watch !== null) watches.push(watch);
     } catch (error) {
       services.report("warn", nameOf(rule), `no copy was sent: ${String(error)}`);
-      return [];
     }
-  });
+  }
 }
 
 function transformed({ stop: { message, view }, look }: Walk, action: RuleAction, transforms: Transforms) {
@@ -227,7 +227,7 @@ function cache(walk: Walk, rule: Rule, { key, ttlMs, scope }: ActionOf<"cache">)
 }
 
 function limit(walk: Walk, rule: Rule, action: ActionOf<"rate_limit">): void {
-  const taken = charge(walk, limitKey(walk, rule, action), action.limit, action.windowMs);
+  const taken = charge(walk, nameOf(rule), limitKey(walk, rule, action), action.limit, action.windowMs);
   if (taken.allowed) return;
   const data = { rule: rule.id, action: "rate_limit", retry_after: Math.max(1, Math.ceil(taken.retryAfterMs / 1000)) };
   refuse(walk, nameOf(rule), { code: BLOCKED, message: "Rate limit exceeded", data });

@@ -8,7 +8,7 @@ import type { Turn } from "../session/turn.ts";
 import { canRefuse, foresee, isDeciding, isWatching, nameOf, perform, sendCopies, type Transforms } from "./actions.ts";
 import { createInsight } from "./insight.ts";
 import { countCall, findExempt, keepMemo, learnFromAnswer, type Wants } from "./keep.ts";
-import type { ChainServices } from "./services.ts";
+import type { ChainServices, ForkWatch } from "./services.ts";
 import type { ChainState } from "./state.ts";
 import { runSteps } from "./run-steps.ts";
 import type { Step } from "./step.ts";
@@ -33,12 +33,18 @@ import {
 /** Method interceptors, rules and interceptors, in that order: what stands behind the tool filter. */
 export interface Chain {
   /** What becomes of a message that nothing else speaks against. No promise is made unless something is waited for. */
-  walk(turn: Turn): Decision | PendingDecision;
+  walk(turn: Turn): Walked | PendingDecision;
+}
+
+/** What the chain decided. */
+export interface Walked extends Decision {
+  /** Sends the copies that rules asked for. To be called once everybody has let the message pass, as it is by then. */
+  readonly sendCopies?: () => void;
 }
 
 /** A decision that something is waited for with. */
 export interface PendingDecision {
-  readonly decided: Promise<Decision>;
+  readonly decided: Promise<Walked>;
   /** Nobody wants to know any more: nothing more is asked or done. */
   stop(): void;
 }
@@ -219,8 +225,8 @@ export function createChain(options: ChainOptions): Chain {
     );
   }
 
-  function conclude(walk: Walk): Decision {
-    const { ruling, changedBy, notes, turn } = walk;
+  function conclude(walk: Walk): Walked {
+    const { ruling, changedBy, notes, turn, forks } = walk;
     const note = notes.length === 0 ? {} : { note: notes.join(" ") };
     if (ruling !== null) {
       // What we answer ourselves is judged like the server's answer, and with its request at hand.
@@ -229,12 +235,15 @@ export function createChain(options: ChainOptions): Chain {
     }
     if (walk.isStopped) return PASS; // nobody hears it
     countCall(turn, walk.session);
+    const watches: ForkWatch[] = [];
     if ("method" in turn.message.envelope) {
       const { call, caches, charged } = walk;
-      keepMemo({ turn, call, caches, charged, forks: sendCopies(walk) }, wants);
+      keepMemo({ turn, call, caches, charged, forks: watches }, wants, forks.length > 0);
     }
-    if (changedBy === null) return notes.length === 0 ? PASS : { ...PASS, ...note };
-    return { verdict: { do: "change", message: turn.message }, rule: changedBy, ...note };
+    const copies = forks.length === 0 ? {} : { sendCopies: () => sendCopies(walk, watches) };
+    if (changedBy !== null)
+      return { verdict: { do: "change", message: turn.message }, rule: changedBy, ...note, ...copies };
+    return notes.length === 0 && forks.length === 0 ? PASS : { ...PASS, ...note, ...copies };
   }
 
   /** Passes what nobody looks at. That is found out without looking into it. */

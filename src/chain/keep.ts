@@ -18,15 +18,18 @@ type Kept = Pick<Walk, "turn" | "call"> & Pick<CallMemo, "caches" | "charged" | 
 /** What somebody wants to know of a request when its answer comes this way. */
 export type Wants = RuleIndex["keeps"];
 
-/** Keeps with a request what will be asked for when its answer comes, from the server or from us. */
-export function keepMemo({ turn, call, caches, charged, forks }: Kept, wants: Wants): void {
+/**
+ * Keeps with a request what will be asked for when its answer comes, from the server or from us. `isForked` is where copies
+ * of it are to be sent, so that somebody may be added to `forks` later.
+ */
+export function keepMemo({ turn, call, caches, charged, forks }: Kept, wants: Wants, isForked = false): void {
   const { opens, message } = turn;
   const { envelope, bytes, direction } = message;
   if (opens === undefined || call === undefined || envelope.kind !== "request") return;
   const method = envelope.method.name;
   const wanted = wants(opposite(direction), method);
   const isKept = wanted === "params";
-  if (wanted === "nothing" && caches.length === 0 && charged.length === 0 && forks.length === 0) return;
+  if (wanted === "nothing" && caches.length === 0 && charged.length === 0 && !isForked) return;
   const { params } = envelope;
   const size = params === null ? 0 : params.end - params.start;
   const room = (turn.session as Session).calls[direction].keptBytes();

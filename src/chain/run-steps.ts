@@ -29,7 +29,7 @@ export function runSteps(walk: Walk, some: readonly Step[], together: boolean): 
 
 function runStep(walk: Walk, step: Step): void | Promise<void> {
   try {
-    const answer = step.intercept(walk.stop, contextOf(walk));
+    const answer = step.intercept(walk.stop, contextOf(walk, step));
     if (!(answer instanceof Promise)) return follow(walk, step, answer);
     return waitFor(walk, step.name, () => answer).then((heard) => {
       if (heard !== undefined) follow(walk, step, heard);
@@ -43,9 +43,8 @@ function runStep(walk: Walk, step: Step): void | Promise<void> {
 async function runTogether(walk: Walk, some: readonly Step[]): Promise<void> {
   detach(walk);
   const { stop } = walk;
-  const context = contextOf(walk);
   const answers = await Promise.all(
-    some.map((step) => waitFor(walk, step.name, async () => step.intercept(stop, context))),
+    some.map((step) => waitFor(walk, step.name, async () => step.intercept(stop, contextOf(walk, step)))),
   );
   let hasChanged = false;
   for (const [nth, answer] of answers.entries()) {
@@ -64,10 +63,10 @@ function follow(walk: Walk, step: Step, answer: Awaited<ReturnType<Step["interce
   else apply(walk, step.name, answer.change);
 }
 
-function contextOf(walk: Walk): StepContext {
+function contextOf(walk: Walk, { name }: Step): StepContext {
   return {
     session: walk.session,
     signal: () => signalOf(walk),
-    charge: (key, limit, windowMs) => charge(walk, key, limit, windowMs),
+    charge: (key, limit, windowMs) => charge(walk, name, key, limit, windowMs),
   };
 }

@@ -146,7 +146,8 @@ export function note(walk: Walk, would: string, name: string): void {
 
 /** Takes one of what a limit allows, unless this is a call that was charged before a server's question. */
 export function charge(
-  { exempt, charged, state, settings }: Walk,
+  { exempt, charged, state, settings, services }: Walk,
+  rule: string,
   key: string,
   limit: number,
   windowMs: number,
@@ -157,8 +158,11 @@ export function charge(
   }
   const taken = state.limits.take(settings.observe ? `observe:${key}` : key, limit, windowMs);
   if (taken.allowed) charged.push(key);
+  else if (taken.isFull === true) services.report("warn", rule, NO_ROOM);
   return taken;
 }
+
+const NO_ROOM = "refused: more keys are counted than there is room for, until the windows of others are over";
 
 /** Makes a change, and goes on with what came of it. */
 export function apply(walk: Walk, rule: string, change: Change): void {

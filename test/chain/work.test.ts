@@ -32,6 +32,10 @@ function name(nth: number): string {
   return nth.toString(36).padStart(4, "0");
 }
 
+function escaped(nth: number): string {
+  return `"\\u00${name(nth).charCodeAt(0).toString(16)}${name(nth).slice(1)}":0`;
+}
+
 describe("the work of one message is shared by all that is inside of it", () => {
   test("by the questions of a server", async () => {
     const { client, server, heard, effects } = await stageRules(
@@ -110,7 +114,6 @@ describe("no message of 10 MB keeps everybody waiting", () => {
     }
     return pieces.join(",");
   };
-  const escaped = (nth: number): string => `"\\u00${name(nth).charCodeAt(0).toString(16)}${name(nth).slice(1)}":0`;
   const CALL = "{ method_equals: tools/call }";
   const HASH = `- id: once
   conditions: [${CALL}]
