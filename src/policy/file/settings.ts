@@ -11,7 +11,7 @@ export interface PolicySettings {
   readonly listen: ListenPlace | null;
   readonly tools: ToolSettings;
   readonly prompts: NameSettings;
-  readonly resources: NameSettings;
+  readonly resources: ResourceSettings;
   readonly interceptor: InterceptorSettings;
   readonly limits: LimitSettings;
   readonly timeouts: TimeoutSettings;
@@ -54,6 +54,12 @@ export interface ListenPlace {
 export interface NameSettings {
   readonly deny: readonly Pattern[];
   readonly allow: readonly Pattern[];
+}
+
+/** Resources, by their links. */
+export interface ResourceSettings extends NameSettings {
+  /** What becomes of links to hidden ones in the results of tools and prompts; null where nothing is said. */
+  readonly links: "keep" | "cut" | "block" | null;
 }
 
 /** The tool filter. */
