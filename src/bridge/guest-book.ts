@@ -68,6 +68,7 @@ export function createGuestBook({ seat, say, onExhausted, isGuarded, maxSessions
 
   function register(id: string, guest: Guest): void {
     guest.id = id;
+    guest.seat.session.mcpSession = id;
     byId.set(id, guest);
     if (byId.size <= maxSessions) return;
     for (const [oldest, { seat: forgotten }] of byId) {

@@ -77,6 +77,7 @@ export async function openHosted(options: HostedOptions): Promise<Hosted> {
     { known: options.knowledge, owner: options.owner, onExhausted: () => void close() },
   );
   const { passage, session } = seat;
+  session.mcpSession = id;
 
   function carryDown(payload: Payload, { onward, back, turns }: Outcome): void {
     if (back !== null) sendOwn(server, session, back);

@@ -125,6 +125,7 @@ export function createThroughSse(options: ThroughSseOptions): ThroughSse {
         stream: null,
         endpoint: null,
       };
+      passenger.seat.session.mcpSession = id;
       passengers.set(id, passenger);
       const call = pool.send(
         { method: "GET", path: address.path, headers: asked.onward + headers, body: null },

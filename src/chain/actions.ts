@@ -53,10 +53,12 @@ export function perform(
       return;
     case "block": {
       const code = action.code ?? BLOCKED;
-      return refuse(walk, name, { code, message: action.reason, data: { rule: rule.id, action: "block" } });
+      const message = fillText(action.reason, look);
+      return refuse(walk, name, { code, message, data: { rule: rule.id, action: "block" } });
     }
     case "inject_error": {
-      const { code, message, data } = action;
+      const { code, data } = action;
+      const message = fillText(action.message, look);
       // The value's own text: a number in it may be more than one of ours can hold.
       const given = data === undefined ? undefined : (JSON.parse(encodeJson(data) ?? "null") as unknown);
       return refuse(walk, name, { code, message, ...(given === undefined ? {} : { data: given }) });

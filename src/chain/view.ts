@@ -45,6 +45,15 @@ export class View implements RuleView {
     return this.#owner.identity;
   }
 
+  get mcpSession(): string | null {
+    return this.#owner.mcpSession;
+  }
+
+  sessionIds(): readonly string[] {
+    const { id, mcpSession } = this.#owner;
+    return mcpSession === null ? [this.session.id, id] : [this.session.id, id, mcpSession];
+  }
+
   /** The same, as the rules of a list see one of its elements. */
   ofElement(tool: string | null, element: Part): View {
     const view = new View(this.kind, this.direction, this.#owner, this.session);

@@ -171,6 +171,7 @@ function finish(running: Running, { log, hub, judged }: Parts, config: ProxyConf
     config,
     ended: conclude(),
     reload: (policy) => adopt(judged, policy, () => running.announce()),
+    sessions: () => judged?.engine.sessions() ?? [],
     stop: () => running.stop(),
     abandon() {
       judged?.engine.destroy();

@@ -34,11 +34,14 @@ export interface SessionView {
   audience(): string;
   /** What the client calls itself, once it has said so. */
   client(): string | null;
+  /** The id by which client and server know the session: that of Streamable HTTP, or of HTTP+SSE. Null where there is none. */
+  readonly mcpSession: string | null;
   catalogue(era: Era): Catalogue;
 }
 
 /** One conversation between one client and one server. */
 export interface Session extends SessionView {
+  mcpSession: string | null;
   catalogue(era: Era): CatalogueKeeper;
   readonly calls: Readonly<Record<Direction, CallTable>>;
   /** The server gave the session an id of its own: from now on rules count and remember under this key. */
@@ -112,6 +115,7 @@ export function createSession(options: SessionOptions): Session {
       session.scope = scope;
     },
     client: () => client,
+    mcpSession: null,
     hasBegun: () => revision !== null,
     calls,
     now,

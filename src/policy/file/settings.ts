@@ -119,6 +119,8 @@ export type MethodInterceptorSettings =
 /** A module of the user's own. */
 export interface ModuleSettings {
   readonly module: string;
+  /** The module as the file has it, where `module` was made absolute. */
+  readonly written?: string;
   readonly export: string;
   readonly options: Json;
 }

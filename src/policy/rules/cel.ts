@@ -2,10 +2,10 @@ import type { Environment } from "@marcbachmann/cel-js";
 import { type CelValue, type Measured, readCelValue, toCelValue } from "./cel-values.ts";
 import { inspect } from "./cel-inspect.ts";
 import { type CompilePattern, isPattern, loadPatterns, sizeOf } from "./patterns.ts";
-import type { RulePattern } from "./rule.ts";
+import type { Json, RulePattern } from "./rule.ts";
 import { runLimited } from "../time-limit.ts";
 import { Unjudgeable } from "./unjudgeable.ts";
-import { keep, type Look, partOf, type Section } from "./view.ts";
+import { keep, type Look, type MethodStatistics, partOf, type RuleView, type Section } from "./view.ts";
 import { spend, type Work } from "./work.ts";
 
 /** An expression, ready to be asked. */
@@ -43,7 +43,7 @@ const MAX_CEL_DEPTH = 64;
  * How long an expression may take on a message that is large enough to make it slow. What it does is counted in steps, and
  * ends when the message has none left; this is for what the count misses, such as texts that grow with every `+`.
  */
-export const CEL_LIMIT_MS = 1000;
+export const CEL_LIMIT_MS = 5000;
 
 /** Expressions that go through lists are watched from here on: steps, each as long as the message at worst. */
 const MAX_UNWATCHED = 4 * 2 ** 20;
@@ -132,10 +132,11 @@ function compile(
   if (!valid) return describe(error);
   if (type !== "bool" && type !== "dyn") return { problem: `says neither yes nor no, but a ${type}`, at: null };
   const uses = new Set(VARIABLES.filter((name) => found.names.has(name)));
+  const asksForMethods = uses.has("session") && expression.includes("method_stats");
   return {
     uses,
     test(look) {
-      const { variables, isHeavy, bytes, longest } = gather(look, uses, found);
+      const { variables, isHeavy, bytes, longest } = gather(look, uses, found, asksForMethods);
       spend(look.work, STEPS_PER_NODE * found.nodes + (bytes >> 3));
       const answer: unknown = meter.run(look.work, longest, () => {
         if (!isHeavy) return run(variables);
@@ -151,13 +152,13 @@ function compile(
 }
 
 /** The variables of an expression, each made once for all expressions, and whether it may take long with them. */
-function gather(look: Look, uses: ReadonlySet<string>, found: ReturnType<typeof inspect>) {
+function gather(look: Look, uses: ReadonlySet<string>, found: ReturnType<typeof inspect>, asksForMethods: boolean) {
   const variables: Record<string, CelValue> = {};
   let bytes = 0;
   let widest = 0;
   let longest = 0;
   for (const name of uses) {
-    const measured = variable(look, name);
+    const measured = variable(look, name === "session" && asksForMethods ? SESSION_WITH_METHODS : name);
     variables[name] = measured.value;
     bytes += measured.bytes;
     widest = Math.max(widest, measured.widest);
@@ -175,10 +176,10 @@ function makeVariable(look: Look, name: string): Measured & { readonly bytes: nu
   const { view } = look;
   if (name === "method") return small(view.method);
   if (name === "client") return small(toCelValue({ name: view.client, identity: view.identity }));
-  if (name === "session") {
-    const { id, state } = view.session;
-    const facts = { id, age_ms: Math.floor(view.session.ageMs()), calls: view.session.calls(null) };
-    return small(toCelValue({ ...facts, state: Object.fromEntries(state) }));
+  if (name === "session") return small(toCelValue(factsOf(view)));
+  if (name === SESSION_WITH_METHODS) {
+    const methods = Array.from(view.session.methods, ([method, one]) => [method, statisticsOf(one)] as const);
+    return small(toCelValue({ ...factsOf(view), method_stats: Object.fromEntries(methods) }));
   }
   const part = partOf(view, name as Section);
   if (part === null) return small(null);
@@ -186,6 +187,24 @@ function makeVariable(look: Look, name: string): Measured & { readonly bytes: nu
   if (bytes > MAX_CEL_BYTES) throw new Unjudgeable(`${name} of more than ${MAX_CEL_BYTES} bytes`);
   spend(look.work, 2 * bytes);
   return { ...readCelValue(part), bytes };
+}
+
+/** The session with what is counted by method, which takes longer to make: for expressions that ask for it. */
+const SESSION_WITH_METHODS = "session with methods";
+
+function factsOf({ session, mcpSession }: RuleView): { readonly [key: string]: Json } {
+  return {
+    id: session.id,
+    mcp_session_id: mcpSession,
+    age_ms: Math.floor(session.ageMs()),
+    message_count: session.messages,
+    calls: session.calls(null),
+    state: Object.fromEntries(session.state),
+  };
+}
+
+function statisticsOf({ requests, results, errors, notifications, answeredInMs }: MethodStatistics): Json {
+  return { requests, results, errors, notifications, answered_in_ms: Math.round(answeredInMs) };
 }
 
 function small(value: CelValue): Measured & { readonly bytes: number } {

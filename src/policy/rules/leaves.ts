@@ -95,10 +95,10 @@ export function compileLeaf(condition: LeafCondition, context: CompileContext): 
     case "error_message_contains":
       return onString("error", MESSAGE, context, (_, text) => text.includes(condition.text));
     case "session_id_equals":
-      return onValue(
-        ({ view }) => view.session.id,
-        (id) => id === condition.text,
-      );
+      return {
+        test: ({ view }) => view.sessionIds().includes(condition.text),
+        saw: ({ view }) => show([...new Set(view.sessionIds())].join(", ")),
+      };
     case "session_age_greater_than":
       return onValue(
         ({ view }) => view.session.ageMs(),

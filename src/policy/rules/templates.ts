@@ -3,6 +3,7 @@ import { showText } from "../../message/text.ts";
 import { canonicalize, hashParams, sha256 } from "./canonical.ts";
 import { findField, textAt } from "./fields.ts";
 import type { Field, Template, TemplateVariable } from "./rule.ts";
+import { Unjudgeable } from "./unjudgeable.ts";
 import { keep, type Look, partOf, toolOf } from "./view.ts";
 
 /** Longer keys are replaced by their hash. */
@@ -11,11 +12,21 @@ export const MAX_KEY_CHARACTERS = 512;
 /** So much of one value stands in a text for people. */
 const MAX_SHOWN = 200;
 
-/** Fills a template for people: nothing in it can forge a line or drive a terminal, and what is missing is empty. */
+/**
+ * Fills a template for people: nothing in it can forge a line or drive a terminal, and what is missing, or cannot be told
+ * any more, is empty. So a refusal is never lost for want of a word in its reason.
+ */
 export function fillText({ parts }: Template, look: Look): string {
-  return parts
-    .map((part) => (typeof part === "string" ? part : showText(valueOf(part, look) ?? "", MAX_SHOWN)))
-    .join("");
+  return parts.map((part) => (typeof part === "string" ? part : showText(readValue(part, look), MAX_SHOWN))).join("");
+}
+
+function readValue(variable: TemplateVariable, look: Look): string {
+  try {
+    return valueOf(variable, look) ?? "";
+  } catch (error) {
+    if (error instanceof Unjudgeable) return "";
+    throw error;
+  }
 }
 
 /**

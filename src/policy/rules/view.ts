@@ -21,12 +21,33 @@ export interface RuleView {
   /** Who the client is: an authenticated subject, or what stands for one. */
   readonly identity: string | null;
   readonly session: SessionFacts;
+  /** All ids that the session goes by, that under which rules count and remember first. */
+  sessionIds(): readonly string[];
+  /** The id by which client and server know the session, or null. */
+  readonly mcpSession: string | null;
+}
+
+/** What is counted of one method. */
+export interface MethodStatistics {
+  readonly requests: number;
+  readonly results: number;
+  readonly errors: number;
+  readonly notifications: number;
+  /** The time answers took, all together. */
+  readonly answeredInMs: number;
+  /** When it was last seen, on the clock that ages are counted by. */
+  readonly lastAt: number;
 }
 
 /** What rules see of a session. */
 export interface SessionFacts {
+  /** The key under which rules count and remember. */
   readonly id: string;
   ageMs(): number;
+  /** How many messages were judged in it, this one included. */
+  readonly messages: number;
+  /** The same by method, answers with the method of their request. */
+  readonly methods: ReadonlyMap<string, MethodStatistics>;
   /** How many calls went before this one: of a tool, or of all. */
   calls(tool: string | null): number;
   /** What rules have noted in it. */

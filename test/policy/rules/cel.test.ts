@@ -47,8 +47,22 @@ test.each<[string, string, Partial<RuleView>]>([
   [
     'session.state.mood == "odd"',
     "yes",
-    { session: { id: "s", ageMs: () => 1, calls: () => 0, state: new Map([["mood", "odd"]]) } },
+    {
+      session: {
+        id: "s",
+        ageMs: () => 1,
+        messages: 0,
+        methods: new Map(),
+        calls: () => 0,
+        state: new Map([["mood", "odd"]]),
+      },
+    },
   ],
+  ['session.message_count == 7 && session.mcp_session_id == "mcp-1"', "yes", {}],
+  ['session.method_stats["tools/call"].requests == 4', "yes", {}],
+  ['session.method_stats["tools/call"].errors * 4 >= session.method_stats["tools/call"].requests', "yes", {}],
+  ['session.method_stats["tools/call"].answered_in_ms == 30', "yes", {}],
+  ['"ping" in session.method_stats', "no", {}],
   ['client.name == "Tester" && client.identity == null', "yes", {}],
   ["result.isError", "yes", { kind: "result", result: part({ isError: true }) }],
   ["error.code == -32601", "yes", { kind: "error", error: part({ code: -32601, message: "" }) }],

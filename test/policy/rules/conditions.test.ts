@@ -84,6 +84,8 @@ test.each<[Condition, Answer, Partial<RuleView>]>([
   [{ is: "error_message_contains", text: "not found" }, "yes", ERROR],
   [{ is: "session_id_equals", text: "s1" }, "yes", {}],
   [{ is: "session_id_equals", text: "s" }, "no", {}],
+  [{ is: "session_id_equals", text: "3f0c" }, "yes", {}],
+  [{ is: "session_id_equals", text: "mcp-1" }, "yes", {}],
   [{ is: "session_age_greater_than", milliseconds: 4999 }, "yes", {}],
   [{ is: "session_age_greater_than", milliseconds: 5000 }, "no", {}],
   [{ is: "calls_so_far", tool: null, greaterThan: 2 }, "yes", {}],
