@@ -3,6 +3,7 @@ export type {
   InterceptedSession,
   Interceptor,
   InterceptResult,
+  MethodCounts,
   MethodInterceptor,
 } from "./chain/interceptors/interceptor.ts";
 export { ConnectionError, ProxyError, type ProxyErrorCode } from "./errors.ts";
@@ -12,7 +13,7 @@ export type { ConversationEnd, ClientSide } from "./proxy/conversation.ts";
 export { inspectTools, type InspectOptions, type InspectReport, type ToolReport } from "./proxy/inspect.ts";
 export { DEFAULT_LIMITS, DEFAULT_TIMEOUTS, type Limits, type Timeouts } from "./proxy/limits.ts";
 export { loadPolicyFile } from "./proxy/load-policy.ts";
-export type { FilteredTool, ProxyConfig, ToolFilterResult } from "./proxy/model.ts";
+export type { FilteredTool, ProxyConfig, SessionStatistics, ToolFilterResult } from "./proxy/model.ts";
 export type { NameLists, NameOptions } from "./proxy/names.ts";
 export type { LoadedPolicy } from "./proxy/policy-file.ts";
 export { createProxy, type ListenSettings, type Proxy, type ProxyOptions } from "./proxy/proxy.ts";

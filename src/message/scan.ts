@@ -38,12 +38,21 @@ export interface Scan {
   idInDoubt: boolean;
   /** Whether there is a raw CR or LF between tokens, other than one CR at the very end. */
   breaks: boolean;
+  /** How many keys had to be looked for in a set: each costs many times what its bytes do. */
+  setKeys: number;
 }
 
 /** Nesting deeper than this is refused: other parsers give up somewhere above it. */
 export const MAX_DEPTH = 128;
 
-const result: Scan = { fault: null, spans: new Int32Array(2 * SLOTS), opens: 0, idInDoubt: false, breaks: false };
+const result: Scan = {
+  fault: null,
+  spans: new Int32Array(2 * SLOTS),
+  opens: 0,
+  idInDoubt: false,
+  breaks: false,
+  setKeys: 0,
+};
 
 const OBJECT = 1;
 const ARRAY = 0;
@@ -78,6 +87,7 @@ export function scan({ bytes, start, end, ascii }: Payload): Scan {
   result.fault = null;
   result.idInDoubt = false;
   result.breaks = false;
+  result.setKeys = 0;
   result.opens = 0;
   for (let slot = 0; slot < SLOTS; slot++) result.spans[2 * slot] = -1;
   if (!ascii && !isUtf8(bytes.subarray(start, end))) result.fault = "not-utf8";
@@ -91,6 +101,11 @@ export function scan({ bytes, start, end, ascii }: Payload): Scan {
       keyLength = new Int32Array(1024);
     }
   }
+  return result;
+}
+
+/** What the last scan found. */
+export function lastScan(): Scan {
   return result;
 }
 
@@ -353,6 +368,7 @@ const ID_VARIANTS = ["ID", "Id", "iD"];
 /** Adds a key to the set of its object's keys, with those before it where it is the first to need one. */
 function addToWide(bytes: Buffer, depth: number, first: number, keys: number, start: number, end: number): Added {
   let set = wide[depth];
+  result.setKeys++;
   if (set === null) {
     wide[depth] = set = sets[depth] ??= createKeySet();
     usesSets = true;

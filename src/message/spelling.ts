@@ -10,15 +10,23 @@ export function isSpelled(bytes: Buffer, start: number, end: number, text: strin
   // Every unit of a text takes at least one byte.
   if (end - start < length) return false;
   let at = start;
-  let nth = 0;
-  for (; nth < length && at < end; nth++, at++) {
+  for (let nth = 0; nth < length; nth++) {
     const byte = bytes[at];
-    if (byte >= 0x80 || byte === BACKSLASH) break;
-    if (byte !== text.charCodeAt(nth)) return false;
+    if (at >= end) return false;
+    if (byte >= 0x80) return isRest(bytes, at, text, nth);
+    if (byte === BACKSLASH) {
+      if (escapedUnit(bytes, at) !== text.charCodeAt(nth)) return false;
+      at += bytes[at + 1] === U ? 6 : 2;
+    } else if (byte === text.charCodeAt(nth)) at++;
+    else return false;
   }
-  if (at === end || nth === length) return at === end && nth === length;
-  const reader = FIRST.begin(bytes, at);
-  for (; nth < length; nth++) if (reader.read() !== text.charCodeAt(nth)) return false;
+  return at === end;
+}
+
+/** The same from here on, where not all is ASCII. */
+function isRest(bytes: Buffer, start: number, text: string, from: number): boolean {
+  const reader = FIRST.begin(bytes, start);
+  for (let nth = from; nth < text.length; nth++) if (reader.read() !== text.charCodeAt(nth)) return false;
   return reader.read() === END_OF_STRING;
 }
 
@@ -43,21 +51,55 @@ export function isSameString(bytes: Buffer, one: number, other: number): boolean
 }
 
 /**
+ * Which of two strings comes first by the units of their texts, as RFC 8785 has it: below zero for the first. Each begins
+ * behind its opening quote.
+ */
+export function compareStrings(bytes: Buffer, one: number, other: number): number {
+  let same = 0;
+  while (bytes[one + same] === bytes[other + same]) {
+    const byte = bytes[one + same];
+    if (byte === QUOTE) return 0;
+    if (byte === BACKSLASH) break;
+    same++;
+  }
+  const [left, right] = [bytes[one + same], bytes[other + same]];
+  if (left !== BACKSLASH && right !== BACKSLASH && left < 0x80 && right < 0x80) {
+    if (left === QUOTE) return -1;
+    return right === QUOTE ? 1 : left - right;
+  }
+  // Back to where the character begins in which they differ.
+  if ((left & 0xc0) === 0x80 || (right & 0xc0) === 0x80) while (same > 0 && bytes[one + same - 1] >= 0x80) same--;
+  const first = FIRST.begin(bytes, one + same);
+  const second = SECOND.begin(bytes, other + same);
+  for (;;) {
+    const unit = first.read();
+    const difference = unit - second.read();
+    if (difference !== 0 || unit === END_OF_STRING) return difference;
+  }
+}
+
+/**
  * Mixes a string into a hash by what it says: two spellings of one string have one hash. `start` is behind its opening
  * quote. Undefined where half of a surrogate pair stands in it, which has no form in UTF-8.
  */
 export function hashString(bytes: Buffer, start: number, end: number, seed: number): number | undefined {
   let hash = seed;
-  let at = start;
-  for (; at < end; at++) {
+  for (let at = start; at < end;) {
     const byte = bytes[at];
-    if (byte === BACKSLASH) return hashUnits(bytes, at, hash);
-    hash = mix(hash, byte);
+    if (byte === BACKSLASH) {
+      const unit = escapedUnit(bytes, at);
+      if (unit >= 0x80) return hashUnits(bytes, at, hash);
+      hash = mix(hash, unit);
+      at += bytes[at + 1] === U ? 6 : 2;
+    } else {
+      hash = mix(hash, byte);
+      at++;
+    }
   }
   return hash ^ (hash >>> 13);
 }
 
-/** The same from a backslash on: what is escaped counts as the bytes of UTF-8 that it stands for. */
+/** The same from an escape on that is not ASCII: it counts as the bytes of UTF-8 that it stands for. */
 function hashUnits(bytes: Buffer, start: number, seed: number): number | undefined {
   let hash = seed;
   const reader = FIRST.begin(bytes, start);
@@ -100,14 +142,8 @@ export function createUnitReader(): UnitReader {
   let low = 0; // the second half of a pair whose first half was read
 
   function readEscape(): number {
-    const letter = bytes[at + 1];
-    if (letter !== U) {
-      at += 2;
-      return SHORT[letter];
-    }
-    const unit =
-      (DIGIT[bytes[at + 2]] << 12) | (DIGIT[bytes[at + 3]] << 8) | (DIGIT[bytes[at + 4]] << 4) | DIGIT[bytes[at + 5]];
-    at += 6;
+    const unit = escapedUnit(bytes, at);
+    at += bytes[at + 1] === U ? 6 : 2;
     return unit;
   }
 
@@ -149,6 +185,15 @@ export function createUnitReader(): UnitReader {
     },
   };
   return reader;
+}
+
+/** What the escape at a place stands for: a unit of UTF-16. */
+function escapedUnit(bytes: Buffer, at: number): number {
+  const letter = bytes[at + 1];
+  if (letter !== U) return SHORT[letter];
+  return (
+    (DIGIT[bytes[at + 2]] << 12) | (DIGIT[bytes[at + 3]] << 8) | (DIGIT[bytes[at + 4]] << 4) | DIGIT[bytes[at + 5]]
+  );
 }
 
 const U = "u".charCodeAt(0);

@@ -6,16 +6,20 @@ import { createChainState } from "../chain/state.ts";
 import { ProxyError } from "../errors.ts";
 import { POLICY } from "../policy/file/schema.ts";
 import type { PolicySettings } from "../policy/file/settings.ts";
+import { countsOf } from "../policy/rules/sessions.ts";
 import type { Log } from "../record/log.ts";
 import { createWorld } from "./chain-services.ts";
 import { createFork } from "./fork.ts";
 import { type Hub, namesIn } from "./hub.ts";
+import type { SessionStatistics } from "./model.ts";
 import { stampPolicy } from "./policy-stamp.ts";
 
 /** The rule engine of a proxy. */
 export interface Engine {
   /** Takes up another policy, whole or not at all. Says whether clients may see other tools by it. */
   adopt(policy: PolicySettings): Promise<{ readonly changesTools: boolean }>;
+  /** What is counted of the sessions that are remembered. */
+  sessions(): SessionStatistics[];
   /** Ends all that it has begun, with a moment for what is on its way. */
   close(): Promise<void>;
   /** Ends it now. */
@@ -80,6 +84,14 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
       signature = signatureOf(policy);
       return { changesTools: before !== signature };
     },
+    sessions: () =>
+      state.sessions.all().map((session) => ({
+        id: session.id,
+        ageMs: session.ageMs(),
+        messageCount: session.messages,
+        calls: session.calls(null),
+        methodStats: countsOf(session.methods),
+      })),
     async close() {
       fork.close();
       await world.close();

@@ -175,6 +175,7 @@ function finish(running: Running, { log, hub, judged }: Parts, config: ProxyConf
     },
     ended: conclude(),
     reload: (policy) => adopt(judged, policy, () => running.announce()),
+    sessions: () => judged?.engine.sessions() ?? [],
     stop: () => running.stop(),
     abandon() {
       judged?.engine.destroy();

@@ -43,7 +43,7 @@ function overlay(said: NamePolicy, own: NamePolicy): NamePolicy {
   return {
     tools: { ...said.tools, ...Object.fromEntries(manners) },
     prompts: pick(said.prompts, own.prompts),
-    resources: pick(said.resources, own.resources),
+    resources: { ...pick(said.resources, own.resources), links: own.resources.links ?? said.resources.links },
   };
 }
 

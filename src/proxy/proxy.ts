@@ -9,7 +9,7 @@ import type { Pattern } from "../policy/patterns.ts";
 import type { AuditEvent } from "../record/event.ts";
 import type { Log } from "../record/log.ts";
 import { type ClientSide, type Conversation, type ConversationEnd, createConversation } from "./conversation.ts";
-import type { ProxyConfig } from "./model.ts";
+import type { ProxyConfig, SessionStatistics } from "./model.ts";
 import { adopt, needsEngine, openHub, startJudging } from "./judging.ts";
 import { DEFAULT_LIMITS, DEFAULT_TIMEOUTS, type Limits, type Timeouts } from "./limits.ts";
 import type { NameOptions } from "./names.ts";
@@ -92,6 +92,11 @@ export interface Proxy {
   reload(policy: PolicySettings): Promise<void>;
   /** The version of the policy that holds now, as the audit log has it: a short hash of what it says. */
   readonly policyVersion: string;
+  /**
+   * What is counted of the sessions that rules remember. Empty where there is neither a policy nor an interceptor: then
+   * nothing is counted.
+   */
+  sessions(): readonly SessionStatistics[];
   /** Where clients come in, where they come by HTTP. */
   readonly url: string | null;
   /** What it was told to do, where the server is at a URL. */
@@ -184,6 +189,7 @@ export async function createProxy(options: ProxyOptions): Promise<Proxy> {
     config: null,
     reload: (policy) =>
       adopt(judged, policy, () => announce(session, (message) => conversation.toClient.writeLine(message))),
+    sessions: () => judged?.engine.sessions() ?? [],
     stop: () => conversation.stop(),
     abandon() {
       judged?.engine.destroy();

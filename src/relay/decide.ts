@@ -1,6 +1,6 @@
 import { act } from "../action/act.ts";
 import type { Outcome } from "../action/outcome.ts";
-import type { Chain, PendingDecision } from "../chain/chain.ts";
+import type { Chain, PendingDecision, Walked } from "../chain/chain.ts";
 import { composeResult } from "../message/compose.ts";
 import { type Message, openMessage, opposite, whole } from "../message/message.ts";
 import { judge, type Policy } from "../policy/judge.ts";
@@ -77,18 +77,18 @@ export function createDecide({ session, learner, witness, room, settle }: Decide
   /** Goes on with what the chain says, now or when it has said it. */
   function heed(
     turn: Turn,
-    walked: Decision | PendingDecision,
-    next: (walked: Decision) => Outcome | Promise<Outcome>,
+    walked: Walked | PendingDecision,
+    next: (walked: Walked) => Outcome | Promise<Outcome>,
   ): Outcome | Promise<Outcome> {
     return "stop" in walked ? room.hold(turn, walked.decided, next, TOO_MUCH, walked.stop) : next(walked);
   }
 
   /** Carries out what the chain made of a message on which nobody else had said no. */
-  function follow(turn: Turn, judged: Decision, walked: Decision, rules: Rules): Outcome | Promise<Outcome> {
+  function follow(turn: Turn, judged: Decision, walked: Walked, rules: Rules): Outcome | Promise<Outcome> {
     const { verdict, note } = walked;
     switch (verdict.do) {
       case "pass":
-        return settle(turn, note === undefined ? judged : { ...judged, note: join(judged.note, note) }, rules);
+        return letGo(turn, note === undefined ? judged : { ...judged, note: join(judged.note, note) }, walked, rules);
       case "change":
         return recheck(turn, { ...walked, note: join(judged.note, note) }, verdict.message, rules);
       case "reply":
@@ -103,7 +103,7 @@ export function createDecide({ session, learner, witness, room, settle }: Decide
   }
 
   /** A changed message has to stand before the tool filter as any other. */
-  function recheck(turn: Turn, walked: Decision, message: Message, rules: Rules): Outcome {
+  function recheck(turn: Turn, walked: Walked, message: Message, rules: Rules): Outcome {
     const { envelope, bytes } = message;
     let changed: Turn = { ...turn, message };
     if (turn.opens !== undefined) {
@@ -112,7 +112,16 @@ export function createDecide({ session, learner, witness, room, settle }: Decide
     } else if (turn.list !== null && envelope.kind === "result")
       changed = { ...changed, list: readToolPage(bytes, envelope.result) ?? "unreadable" };
     const judged = judge(rules.policy, changed);
-    return settle(changed, judged.verdict.do === "pass" ? walked : judged, rules, turn.message);
+    return judged.verdict.do === "pass"
+      ? letGo(changed, walked, walked, rules, turn.message)
+      : settle(changed, judged, rules, turn.message);
+  }
+
+  /** Lets a message go on, and its copies with it. */
+  function letGo(turn: Turn, decision: Decision, { sendCopies }: Walked, rules: Rules, came = turn.message): Outcome {
+    const outcome = settle(turn, decision, rules, came);
+    if (outcome.onward !== "nothing") sendCopies?.();
+    return outcome;
   }
 
   /** Answers a request here. Rules about answers hold for ours as for the server's. */

@@ -26,10 +26,10 @@ const ACTIONS: Readonly<Record<RuleAction["does"] | "hold", Clause<RuleAction>>>
     help: "Refuse the message, for this reason.",
     shape: byKind<RuleAction>(
       {
-        text: refine(text({ what: "the reason" }), (reason) => ({ does: "block", reason, code: null })),
+        text: refine(template("the reason"), (reason) => ({ does: "block", reason, code: null })),
         map: refine(
           map({
-            reason: needed(text({ what: "the reason" }), "What the client is told."),
+            reason: needed(template("the reason"), "What the client is told."),
             code: optional(CODE, "The error code; -32001 unless said otherwise.", null),
           }),
           ({ reason, code }) => ({ does: "block", reason, code }),
@@ -53,7 +53,7 @@ const ACTIONS: Readonly<Record<RuleAction["does"] | "hold", Clause<RuleAction>>>
     shape: refine(
       map({
         code: needed(CODE, "The error code."),
-        message: needed(text(), "What the client is told."),
+        message: needed(template(), "What the client is told."),
         data: optional(json(), "More about it.", undefined),
       }),
       ({ code, message, data }) => ({ does: "inject_error", code, message, data }),

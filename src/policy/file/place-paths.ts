@@ -12,6 +12,7 @@ export function placePaths(settings: PolicySettings, folder: string): PolicySett
   const placeModule = <T extends ModuleSettings>(setting: T): T => ({
     ...setting,
     module: isModulePath(setting.module) ? resolve(folder, setting.module) : setting.module,
+    written: setting.module,
   });
   const placeMethod = (setting: MethodInterceptorSettings): MethodInterceptorSettings =>
     setting.kind === "module" ? placeModule(setting) : setting;

@@ -5,7 +5,14 @@ import { INTERCEPTOR, NO_INTERCEPTOR } from "./interceptor.ts";
 import { ANOMALY, DASHBOARD, EXPERIMENTS, METRICS, RECORD, TRACING } from "./later.ts";
 import type { Wrong } from "./page.ts";
 import { namePatterns } from "./patterns.ts";
-import type { AuthSettings, PinSettings, PolicySettings, StateSettings, UpstreamSettings } from "./settings.ts";
+import type {
+  AuthSettings,
+  PinSettings,
+  PolicySettings,
+  ResourceSettings,
+  StateSettings,
+  UpstreamSettings,
+} from "./settings.ts";
 import { later, needed, optional, refine, type Shape } from "./shape.ts";
 import { duration, size } from "./units.ts";
 import { choice, integer, text } from "./values.ts";
@@ -94,7 +101,24 @@ const TOOLS = map({
   pin: optional(PIN, "The lock file that remembers the definition of every tool.", null),
 });
 const PROMPTS = map(NAMES);
-const RESOURCES = map(NAMES);
+const RESOURCES_KEYS = map({
+  ...NAMES,
+  links: optional(
+    choice(["keep", "cut", "block"]),
+    "What becomes of links to hidden resources in the results of tools and prompts.",
+    null,
+  ),
+});
+const RESOURCES: Shape<ResourceSettings> & { readonly defaults: ResourceSettings } = {
+  ...refine(RESOURCES_KEYS, (settings, node, page) => {
+    const { deny, allow, links } = settings;
+    const key = node.kind === "map" ? node.entries.find(({ name }) => name === "links") : undefined;
+    if (key !== undefined && links !== null && links !== "keep" && deny.length + allow.length === 0)
+      page.warn(key, "no-effect", `links: ${links} has no effect: no resource is hidden`, "Add deny or allow");
+    return settings;
+  }),
+  defaults: RESOURCES_KEYS.defaults,
+};
 
 const LIMITS = map({
   max_message: optional(size(), "Bytes of one message; 10MB unless said otherwise.", null),

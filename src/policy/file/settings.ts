@@ -13,7 +13,7 @@ export interface PolicySettings {
   readonly listen: ListenPlace | null;
   readonly tools: ToolSettings;
   readonly prompts: NameSettings;
-  readonly resources: NameSettings;
+  readonly resources: ResourceSettings;
   readonly interceptor: InterceptorSettings;
   readonly limits: LimitSettings;
   readonly timeouts: TimeoutSettings;
@@ -56,6 +56,12 @@ export interface ListenPlace {
 export interface NameSettings {
   readonly deny: readonly Pattern[];
   readonly allow: readonly Pattern[];
+}
+
+/** Resources, by their links. */
+export interface ResourceSettings extends NameSettings {
+  /** What becomes of links to hidden ones in the results of tools and prompts; null where nothing is said. */
+  readonly links: "keep" | "cut" | "block" | null;
 }
 
 /** The tool filter. */
@@ -115,6 +121,8 @@ export type MethodInterceptorSettings =
 /** A module of the user's own. */
 export interface ModuleSettings {
   readonly module: string;
+  /** The module as the file has it, where `module` was made absolute. */
+  readonly written?: string;
   readonly export: string;
   readonly options: Json;
 }

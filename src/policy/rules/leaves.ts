@@ -16,11 +16,12 @@ import {
 import { hasLiteral, readLiteral } from "./literals.ts";
 import { compareDecimals, decimalOf } from "./numbers.ts";
 import { below } from "./paths.ts";
-import { MAX_MATCHED_CHARACTERS } from "./patterns.ts";
+import { MAX_MATCHED_CHARACTERS, sizeOf } from "./patterns.ts";
 import type { Condition, Field, Json, RulePattern } from "./rule.ts";
 import { Unjudgeable } from "./unjudgeable.ts";
 import { isAnyOf, isValue } from "./values.ts";
-import { type Look, memoOf, SECTION, type Section, spend, toolOf } from "./view.ts";
+import { type Look, memoOf, SECTION, type Section, toolOf } from "./view.ts";
+import { spend } from "./work.ts";
 
 /** A condition that has no others in it, ready to be asked. */
 export interface Leaf {
@@ -75,7 +76,7 @@ export function compileLeaf(condition: LeafCondition, context: CompileContext): 
       const isWithin = below(condition.paths);
       return onField("params", condition.field, context, (seen) => {
         if (kindAt(seen.bytes, seen.start) !== "array") return isWithin(readingsOf(seen));
-        const elements = elementsOf(seen);
+        const elements = elementsOf(seen, MAX_PATHS);
         if (elements.length > MAX_PATHS) throw new Unjudgeable(`a list of more than ${MAX_PATHS} paths`);
         return elements.length > 0 && elements.every((element) => isWithin(readingsOf(element)));
       });
@@ -94,10 +95,10 @@ export function compileLeaf(condition: LeafCondition, context: CompileContext): 
     case "error_message_contains":
       return onString("error", MESSAGE, context, (_, text) => text.includes(condition.text));
     case "session_id_equals":
-      return onValue(
-        ({ view }) => view.session.id,
-        (id) => id === condition.text,
-      );
+      return {
+        test: ({ view }) => view.sessionIds().includes(condition.text),
+        saw: ({ view }) => show([...new Set(view.sessionIds())].join(", ")),
+      };
     case "session_age_greater_than":
       return onValue(
         ({ view }) => view.session.ageMs(),
@@ -173,18 +174,10 @@ function matching(pattern: RulePattern): TextTest {
     if (text.length > MAX_MATCHED_CHARACTERS)
       throw new Unjudgeable(`a text of more than ${MAX_MATCHED_CHARACTERS} characters`);
     if (literal !== null) return hasLiteral(literal, text);
-    spend(look, text.length * sizeOf(pattern));
+    spend(look.work, text.length * sizeOf(pattern));
     return pattern.test(text);
   };
 }
-
-// Asked when it is run: how large a pattern is shows when it is compiled.
-function sizeOf(pattern: RulePattern): number {
-  return "size" in pattern && typeof pattern.size === "number" ? pattern.size : COMMON_SIZE;
-}
-
-/** What a pattern counts for that does not say how large it is. */
-const COMMON_SIZE = 64;
 
 /** What is there is asked. What is missing fits nothing. */
 function onField(name: Section, field: Field, { fields }: CompileContext, isWanted: (seen: Seen) => boolean): Leaf {

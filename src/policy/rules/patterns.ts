@@ -50,6 +50,14 @@ export function isPattern(made: SizedPattern | PatternProblem): made is SizedPat
   return "test" in made;
 }
 
+/** What running a pattern on one character costs, in steps. Asked when it is run: it shows when the pattern is compiled. */
+export function sizeOf(pattern: RulePattern): number {
+  return "size" in pattern && typeof pattern.size === "number" ? pattern.size : COMMON_SIZE;
+}
+
+/** What a pattern counts for that does not say how large it is. */
+const COMMON_SIZE = 64;
+
 /**
  * Making a program of a pattern costs more than reading the rule around it. Where it is clear that
  * there will be one, it is made when the pattern is first used.

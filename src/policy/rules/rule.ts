@@ -61,11 +61,16 @@ export type Condition =
 /** What a rule does with a message that it matches, in order. */
 export type RuleAction =
   | { readonly does: "allow" }
-  | { readonly does: "block"; readonly reason: string; readonly code: number | null }
+  | { readonly does: "block"; readonly reason: Template; readonly code: number | null }
   | { readonly does: "delay"; readonly milliseconds: number }
   | { readonly does: "set_param" | "set_result"; readonly field: Field; readonly value: Json }
   | { readonly does: "remove_param"; readonly field: Field }
-  | { readonly does: "inject_error"; readonly code: number; readonly message: string; readonly data: Json | undefined }
+  | {
+      readonly does: "inject_error";
+      readonly code: number;
+      readonly message: Template;
+      readonly data: Json | undefined;
+    }
   | { readonly does: "transform"; readonly transform: TransformSetting }
   | { readonly does: "log"; readonly level: "error" | "warn" | "info" | "debug"; readonly message: Template }
   | { readonly does: "metric"; readonly name: string; readonly value: number }

@@ -263,7 +263,7 @@ test("every action is read, with what holds where nothing is said", () => {
     { does: "fork", copies: 1, to: null },
     { does: "cache", ttlMs: 60_000, scope: "private" },
     { does: "rate_limit", limit: 1, windowMs: 1000 },
-    { does: "block", reason: "no", code: -32050 },
+    { does: "block", reason: { text: "no", parts: ["no"] }, code: -32050 },
     { does: "metric", name: "blocked", value: 2 },
   ]);
   for (const allow of [

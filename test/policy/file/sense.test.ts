@@ -115,6 +115,13 @@ describe("what a rule does must be possible when it is judged", () => {
     expect(complaints(`${withRule("[]", asks)}  chain: { timeout: 30s }\n`)).toEqual([]);
   });
 
+  test("links to hidden resources are of no interest where none is hidden", () => {
+    expect(complaints("resources: { links: cut }\n")).toEqual([
+      "1:14 no-effect: links: cut has no effect: no resource is hidden → Add deny or allow",
+    ]);
+    expect(complaints('resources: { links: cut, deny: ["^a:"] }\n')).toEqual([]);
+  });
+
   test("what stands behind a final action and does not only observe does nothing", () => {
     expect(complaints(withRule("[]", "[{ block: a }, { log: { message: b } }, { delay: 1s }]"))).toEqual([
       "5:58 no-effect: delay does nothing after block → Put it before, or take it out",
