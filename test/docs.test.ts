@@ -30,7 +30,7 @@ function policiesIn(text: string): string[] {
     .map((line) => {
       const [, name] = /^- (\w+)/.exec(line) ?? [];
       const rest = CONDITIONS.has(name)
-        ? `conditions:\n        ${line}\n      actions: [allow]`
+        ? `conditions:\n        ${line}\n      actions: [{ log: { message: x } }]`
         : `actions:\n        ${line}`;
       return `interceptor:\n  rules:\n    - id: r\n      ${rest}\n`;
     });

@@ -8,6 +8,7 @@ import type { ScalarNode } from "./node.ts";
 import { isProblem } from "./page.ts";
 import { rulePattern } from "./patterns.ts";
 import { named, needed, optional, refine, type Shape } from "./shape.ts";
+import { TOUCHES } from "./touches.ts";
 import { duration } from "./units.ts";
 import { choice, exactNumber, integer, text } from "./values.ts";
 
@@ -67,6 +68,10 @@ const CONDITIONS: Readonly<Record<Condition["is"], Clause<Condition>>> = {
       }),
       ({ field, paths }) => ({ is: "param_within", field, paths }),
     ),
+  },
+  touches: {
+    help: "Some path or URI anywhere in what is asked for may lead to one of these, in any reading. What cannot be told counts. For rules that refuse.",
+    shape: TOUCHES,
   },
   error_code_equals: {
     help: "The answer is an error with this code.",

@@ -183,6 +183,7 @@ test("every condition is read", () => {
         - { param_greater_than: { field: g, value: 1.5 } }
         - { param_less_than: { field: g, value: 3 } }
         - { param_within: { field: /arguments/path, paths: [/workspace] } }
+        - { touches: { paths: [~/.ssh, /etc], globs: ["**/.env"], fields: [arguments.path] } }
         - { result_exists: content }
         - { result_equals: { field: isError, value: false } }
         - { result_matches: { field: text, pattern: secret } }

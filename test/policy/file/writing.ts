@@ -59,6 +59,7 @@ const CONDITIONS = [
   "{ param_greater_than: { field: n, value: 5 } }",
   "{ param_less_than: { field: n, value: 7.5 } }",
   "{ param_within: { field: p, paths: [/workspace] } }",
+  '{ touches: { globs: ["**/.env", "~/.ssh/**"] } }',
   "{ result_exists: content[0].text }",
   "{ error_code_equals: -32000 }",
   "{ session_age_greater_than: 1h }",
