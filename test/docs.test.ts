@@ -31,7 +31,7 @@ function policiesIn(text: string): string[] {
       const [, name] = /^- (\w+)/.exec(line) ?? [];
       const rest = CONDITIONS.has(name)
         ? `conditions:\n        ${line}\n      actions: [{ log: { message: x } }]`
-        : `actions:\n        ${line}`;
+        : `conditions: [{ tool_matches: x }]\n      actions:\n        ${line}`;
       return `interceptor:\n  rules:\n    - id: r\n      ${rest}\n`;
     });
 }

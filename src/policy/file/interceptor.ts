@@ -3,7 +3,8 @@ import { nearest } from "../nearest.ts";
 import { paths } from "./addresses.ts";
 import { byKind, list, map, record } from "./collections.ts";
 import { json } from "./json.ts";
-import { MODULE } from "./modules.ts";
+import { checkMethodName } from "./methods.ts";
+import { MODULE, MODULE_NAME } from "./modules.ts";
 import { WRONG, type Wrong } from "./page.ts";
 import { RULES } from "./rules.ts";
 import type { InterceptorSettings, MethodInterceptorSettings, ModuleSettings } from "./settings.ts";
@@ -77,7 +78,7 @@ const CLASSES = {
 const CLASS_NAMES = Object.keys(CLASSES);
 
 const OWN_CLASS = map({
-  module: optional(text({ what: "the path of a module" }), "The path of a module with a class of yours.", null),
+  module: optional(MODULE_NAME, "The path of a module with a class of yours.", null),
   class: optional(
     text({ what: "the name of a class" }),
     `${CLASS_NAMES.join(", ")}, or the export of your module.`,
@@ -155,7 +156,7 @@ const KEYS = map({
     record(METHOD_INTERCEPTOR, {
       what: "interceptors by method",
       checkName(entry, page) {
-        if (entry.name !== "" && describeMethod(entry.name) !== null) return true;
+        if (entry.name !== "" && describeMethod(entry.name) !== null) return checkMethodName(entry.name, entry, page);
         page.wrong(
           entry,
           "never-matches",
@@ -171,7 +172,10 @@ const KEYS = map({
   interceptors: optional(
     list(
       byKind<ModuleSettings>(
-        { map: MODULE, text: refine(text(), (module) => Object.freeze({ module, export: "default", options: null })) },
+        {
+          map: MODULE,
+          text: refine(MODULE_NAME, (module) => Object.freeze({ module, export: "default", options: null })),
+        },
         "a module",
       ),
     ),

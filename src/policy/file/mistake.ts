@@ -30,6 +30,11 @@ export type MistakeCode =
   | "legacy-mode"
   | "no-effect"
   | "dead-branch"
+  | "unknown-method"
+  | "unknown-member"
+  | "leaky-condition"
+  | "handshake"
+  | "missing-file"
   | "empty-file";
 
 /** Something in a policy file that has to be mended, or should be looked at. */
