@@ -3,6 +3,7 @@ import { defineConfig } from "vitest/config";
 /** Through the built command, with real processes, and not in a hurry: two files at a time. */
 const PATIENT = [
   "cases",
+  "check",
   "command",
   "config",
   "docs",

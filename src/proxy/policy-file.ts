@@ -30,10 +30,14 @@ export async function loadPolicyFile(file: string, env: Environment): Promise<Lo
 }
 
 /** Reads a policy file and says what is wrong with it. Rejects only where it cannot be read at all. */
-export async function inspectPolicyFile(file: string, env: Environment): Promise<ReadPolicy> {
+export async function inspectPolicyFile(
+  file: string,
+  env: Environment,
+  known: Pick<Facts, "tools"> = {},
+): Promise<ReadPolicy> {
   const text = decodePolicy(readBytes(file), file);
   if (typeof text !== "string") return { policy: null, mistakes: [text], warnings: [] };
-  return readWithEngines(text, { file, env, facts: await gatherFacts(text, file) });
+  return readWithEngines(text, { file, env, facts: { ...known, ...(await gatherFacts(text, file)) } });
 }
 
 /** What is known here of what a file speaks of. What knows webhooks is loaded where there may be some. */

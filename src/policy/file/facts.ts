@@ -4,6 +4,15 @@ export interface Facts {
   webhook?(url: string, allowPrivate: boolean): WebhookRefusal | null;
   /** Whether there is a file at a path, which may be relative to the folder of the policy. */
   hasFile?(path: string): boolean;
+  /** The tools of the server, where it was asked. */
+  readonly tools?: readonly ToolFacts[];
+}
+
+/** What is known of a tool. */
+export interface ToolFacts {
+  readonly name: string;
+  /** Its JSON Schema, as the server wrote it. */
+  readonly inputSchema: unknown;
 }
 
 /** Why a webhook cannot be used. */

@@ -1,5 +1,6 @@
 import { describeMethod } from "../../message/methods.ts";
 import { nearest } from "../nearest.ts";
+import { warnOfTool } from "./against-server.ts";
 import { paths } from "./addresses.ts";
 import { byKind, list, map, record } from "./collections.ts";
 import { json } from "./json.ts";
@@ -34,10 +35,13 @@ const CHAIN = map({
   ),
 });
 
-const NAMES = text({ what: "a name" });
+const TOOL_NAME = refine(text({ what: "a name" }), (name, node, page) => {
+  warnOfTool(name, node, page);
+  return name;
+});
 
 const TOOL_CALL = map({
-  allowed_tools: optional(list(NAMES), "The only tools that may be called.", null),
+  allowed_tools: optional(list(TOOL_NAME), "The only tools that may be called.", null),
   rate_limit: optional(
     map({ per_minute: needed(integer({ min: 1, max: 1_000_000_000 }), "Calls of each tool in a minute.") }),
     "How often.",

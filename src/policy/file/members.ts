@@ -99,6 +99,11 @@ function methodsOf({ conditions, actions }: Rule): ReadonlySet<string> | null {
   return isOfTools && !isNarrowed ? new Set(["tools/call"]) : null;
 }
 
+/** Whether a rule is about calls of tools, and not about lists of them. */
+export function isAboutCalls(rule: Rule): boolean {
+  return methodsOf(rule)?.has("tools/call") ?? !rule.actions.some(({ does }) => does === "hide");
+}
+
 function flatten(condition: Condition): readonly Condition[] {
   return condition.is === "all" ? condition.conditions.flatMap(flatten) : [condition];
 }
@@ -115,14 +120,14 @@ function membersOf(methods: ReadonlySet<string>): ReadonlySet<string> | null {
 }
 
 /** A field of the params, and where it is used: in what a rule asks, or in what it does. */
-interface UsedField {
+export interface UsedField {
   readonly field: Field;
   readonly thing: Condition | RuleAction;
   readonly isAsked: boolean;
 }
 
 /** The fields of the params that a rule speaks of. */
-function fieldsOf({ conditions, actions }: Pick<Rule, "conditions" | "actions">): UsedField[] {
+export function fieldsOf({ conditions, actions }: Pick<Rule, "conditions" | "actions">): UsedField[] {
   const asked = conditions.flatMap(askedIn);
   const done = actions.flatMap((action) => doneIn(action).map((field) => ({ field, thing: action, isAsked: false })));
   return [...asked, ...done];

@@ -45,8 +45,9 @@ export function isMethodOf(condition: Condition, name: string): boolean {
   return !isMethodOf(condition.condition, name);
 }
 
-// Methods of the protocol that are about no tool.
-const TOOLLESS = /^(?:initialize|ping|resources\/.*|prompts\/.*|completion\/complete|logging\/setLevel|roots\/list)$/;
+// Methods of the protocol that are about no tool. In a list, each element stands for one where a rule hides some.
+const TOOLLESS =
+  /^(?:initialize|ping|(?:resources|prompts)\/(?!list$|templates\/list$).*|completion\/complete|logging\/setLevel|roots\/list)$/;
 
 /** What to do about a method that the protocol does not have. */
 export const VENDORS = "Leave it if a server of yours has it";

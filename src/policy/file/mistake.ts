@@ -35,6 +35,8 @@ export type MistakeCode =
   | "leaky-condition"
   | "handshake"
   | "missing-file"
+  | "unknown-tool"
+  | "unknown-argument"
   | "empty-file";
 
 /** Something in a policy file that has to be mended, or should be looked at. */

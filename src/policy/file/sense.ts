@@ -2,6 +2,7 @@ import type { Condition, Rule, RuleAction } from "../rules/rule.ts";
 import { findWays as findKnownWays } from "../rules/ways.ts";
 import { describeMethod } from "../../message/methods.ts";
 import { warnOfRule } from "./advice.ts";
+import { warnOfServer } from "./against-server.ts";
 import { headOf } from "./collections.ts";
 import { findContradiction } from "./contradictions.ts";
 import { checkMembers } from "./members.ts";
@@ -93,9 +94,25 @@ export function checkRule(rule: Rule, node: MapNode, page: Page): boolean {
   if (hides !== undefined && methods !== null && ![...methods].some((method) => method.endsWith("/list"))) {
     return never(hides, "hide is for lists, and its methods are none", "Use block, or a method such as tools/list");
   }
+  const ofTool = hides === undefined ? flat.find(({ is }) => is === "tool_matches") : undefined;
+  if (ofTool !== undefined && isOfLists(narrowMethods(flat).methods)) {
+    return never(
+      ofTool,
+      "only a rule that hides looks at the names in a list",
+      "Use hide, or method_equals: tools/call",
+    );
+  }
   warnAboutRest(rule, at, page);
   warnOfRule(rule, at, page);
+  warnOfServer(rule, at, page);
   return checkMembers(rule, at, page);
+}
+
+/** Whether all of these methods are for lists of what is not a tool. */
+function isOfLists(methods: Methods): boolean {
+  return (
+    methods !== null && methods.size > 0 && [...methods].every((name) => /^(?:resources|prompts)\/.*list$/.test(name))
+  );
 }
 
 /** What only makes sense before a request is forwarded. */

@@ -19,6 +19,7 @@ describe("a rule that can never match is a mistake", () => {
     ["[{ method_equals: tools/call }, { not: { method_starts_with: tools/ } }]"],
     ["[{ method_equals: Tools/Call }]"],
     ["[{ method_equals: resources/read }, { tool_matches: x }]"],
+    ["[{ method_equals: resources/list }, { tool_matches: x }]"],
     ["[{ all: [{ method_equals: tools/call }, { all: [{ method_equals: ping }] }] }]"],
     ["[{ direction: up }, { direction: down }]"],
     ["[{ session_id_equals: a }, { session_id_equals: b }]"],
@@ -99,6 +100,10 @@ describe("what a rule does must be possible when it is judged", () => {
       withRule("[{ method_equals: tools/call }]", "[{ transform: redact }]", "      direction: down\n"),
     ],
     ["hide in a list", withRule("[{ method_equals: tools/list }]", "[hide]")],
+    [
+      "hide by the link of a resource",
+      withRule("[{ method_equals: resources/list }, { tool_matches: ^file }]", "[hide]"),
+    ],
     ["hide by the name alone", withRule("[{ tool_matches: x }]", "[hide]")],
   ])("%s is fine", (_, text) => {
     expect(complaints(text)).toEqual([]);
