@@ -21,6 +21,7 @@ const PATIENT = [
   "peers-filter",
   "peers-mcporter",
   "pinning",
+  "policies",
   "peers-modern",
   "peers-servers",
   "peers-spelling",
