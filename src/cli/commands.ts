@@ -99,10 +99,17 @@ export const COMMANDS: readonly Command[] = [
   },
   {
     name: "check",
-    usage: ["fairlead check [options] [file]", "fairlead check --schema"],
-    summary: "find all mistakes in a policy file, without starting anything",
+    usage: [
+      "fairlead check [options] [file]",
+      "fairlead check [options] [file] -- <command> [args…]",
+      "fairlead check [options] [file] --upstream <url>",
+      "fairlead check --schema",
+    ],
+    summary: "find all mistakes in a policy file; with a server, also what does not fit its tools",
     takes: "words",
     options: [
+      ...CHILD,
+      ...REMOTE,
       {
         name: "format",
         value: "<format>",
@@ -114,12 +121,14 @@ export const COMMANDS: readonly Command[] = [
       HELP,
     ],
     notes: [
-      "Without a file it is fairlead.yaml, here.",
+      "Without a file it is fairlead.yaml, here. Nothing is started, unless a server",
+      "is named: then it is asked for its tools, and what the file says of tools and",
+      "arguments that it does not have are warnings.",
       "",
       "Exit codes:",
       "  0   no mistakes; there may be warnings",
-      "  1   mistakes, each with its place and what to do; or a file that cannot be",
-      "      read",
+      "  1   mistakes, each with its place and what to do; a file that cannot be read;",
+      "      a server that cannot be asked",
     ],
   },
   {

@@ -53,7 +53,7 @@ function readPins(parsed: Parsed, said: string | undefined): Pick<InspectOptions
 }
 
 /** A server at a URL. What reads it is loaded when there is one. */
-async function readRemote(
+export async function readRemote(
   parsed: Parsed,
   upstream: string,
   config: Config | null,

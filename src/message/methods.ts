@@ -92,6 +92,11 @@ export function describeMethod(name: string, hasId = true): Method | null {
   };
 }
 
+/** Whether a method is one of the protocol's. */
+export function isKnownMethod(name: string): boolean {
+  return BY_NAME.has(name);
+}
+
 const BY_NAME = new Map(METHODS.map((entry) => [entry.name, entry]));
 const FOLDED = new Set(METHODS.map((entry) => fold(entry.name)));
 

@@ -7,6 +7,7 @@ import { main } from "../../src/cli/main.ts";
 const home = process.cwd();
 const folder = mkdtempSync(join(tmpdir(), "fairlead-check-"));
 beforeAll(() => process.chdir(folder));
+beforeAll(() => writeFileSync("own.mjs", ""));
 afterEach(() => vi.restoreAllMocks());
 afterAll(() => {
   process.chdir(home);

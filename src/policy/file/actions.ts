@@ -1,3 +1,4 @@
+import { showText } from "../../message/text.ts";
 import type { RuleAction } from "../rules/rule.ts";
 import { url } from "./addresses.ts";
 import { type Clause, clause } from "./clause.ts";
@@ -6,6 +7,7 @@ import { secret } from "./environment.ts";
 import { field } from "./fields.ts";
 import { DEFAULT_ASK_MS } from "./haste.ts";
 import { json } from "./json.ts";
+import { FROM_HERE } from "./modules.ts";
 import { WRONG } from "./page.ts";
 import { named, needed, optional, refine, type Shape } from "./shape.ts";
 import { template } from "./templates.ts";
@@ -18,6 +20,13 @@ export const ACTION: Shape<RuleAction> = named("action", "an action", () => ANY_
 
 const CODE = integer({ min: -(2 ** 31), max: 2 ** 31 - 1 });
 const COUNT = integer({ min: 1, max: 1_000_000_000 });
+
+// One without a slash is looked for on the PATH, when it is run.
+const PROGRAM = refine(text({ what: "the path of a program", pattern: /^[^\0]+$/ }), (path, node, page) => {
+  if (/[\\/]/.test(path) && page.facts.hasFile?.(path) === false)
+    page.warn(node, "missing-file", `There is no program ${showText(path, 80)}`, FROM_HERE);
+  return path;
+});
 
 /** Every action there is. `hold` comes with the dashboard. */
 const ACTIONS: Readonly<Record<RuleAction["does"] | "hold", Clause<RuleAction>>> = {
@@ -97,22 +106,26 @@ const ACTIONS: Readonly<Record<RuleAction["does"] | "hold", Clause<RuleAction>>>
         secret: optional(secret(text()), "Signs what is sent (HMAC).", null),
         allow_private: optional(flag(), "Whether it may be in a private network.", false),
       }),
-      ({ url, includeMessage, wait, timeout, secret, allowPrivate }) => ({
-        does: "webhook",
-        url,
-        includeMessage,
-        waits: wait,
-        timeoutMs: timeout,
-        secret,
-        allowPrivate,
-      }),
+      ({ url, includeMessage, wait, timeout, secret, allowPrivate }, node, page) => {
+        const refusal = page.facts.webhook?.(url, allowPrivate) ?? null;
+        if (refusal !== null) {
+          const entry = node.kind === "map" ? node.entries.find(({ name }) => name === "url") : undefined;
+          return page.wrong(
+            entry?.value ?? node,
+            "bad-url",
+            `This webhook cannot be used: ${refusal.why}`,
+            refusal.remedy,
+          );
+        }
+        return { does: "webhook", url, includeMessage, waits: wait, timeoutMs: timeout, secret, allowPrivate };
+      },
     ),
   },
   run_script: {
     help: "Start a program, with the message on its stdin; what it prints decides. There is no shell.",
     shape: refine(
       map({
-        path: needed(text({ what: "the path of a program", pattern: /^[^\0]+$/ }), "The program."),
+        path: needed(PROGRAM, "The program."),
         args: optional(list(text({ mayBeEmpty: true, pattern: /^[^\0]*$/ })), "Its arguments.", Object.freeze([])),
         timeout: optional(duration(), "How long it may take.", DEFAULT_ASK_MS),
       }),

@@ -2,6 +2,7 @@ import { ProxyError } from "../../errors.ts";
 import { showText } from "../../message/text.ts";
 import { parsePattern, type Pattern } from "../patterns.ts";
 import type { RulePattern } from "../rules/rule.ts";
+import { warnOfToolPattern } from "./against-server.ts";
 import { list } from "./collections.ts";
 import { type Flaw, isFlaw } from "./mistake.ts";
 import type { ScalarNode } from "./node.ts";
@@ -78,7 +79,12 @@ export function namePatterns(which: "deny" | "allow"): Shape<readonly Pattern[]>
       if (value.trim() === "")
         return page.wrong(node, "bad-pattern", `${page.name()} is empty`, "Write a pattern, or take it out");
       try {
-        return parsePattern(value, which);
+        const pattern = parsePattern(value, which);
+        // The names of prompts and resources are not known.
+        if (page.path[0] === "tools") {
+          warnOfToolPattern({ source: value, test: (name) => pattern.expression.test(name) }, node, page);
+        }
+        return pattern;
       } catch (error) {
         if (!(error instanceof ProxyError)) throw error;
         return page.wrong(

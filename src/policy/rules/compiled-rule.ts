@@ -91,6 +91,7 @@ function looksInto(
   cel: ((expression: string) => CelTest) | null,
 ): boolean {
   if (condition.is === "cel") return cel?.(condition.expression).uses.has(section) ?? false;
+  if (condition.is === "touches") return section === "params";
   return condition.is.startsWith(PREFIX[section]);
 }
 

@@ -1,6 +1,7 @@
 import { jsonKey } from "./json-key.ts";
 import { showText } from "../../message/text.ts";
 import type { CelTest } from "./cel.ts";
+import { MAX_SHOWN } from "./describe.ts";
 import {
   decimalIn,
   elementsOf,
@@ -19,6 +20,7 @@ import { below } from "./paths.ts";
 import { MAX_MATCHED_CHARACTERS, sizeOf } from "./patterns.ts";
 import type { Condition, Field, Json, RulePattern } from "./rule.ts";
 import { Unjudgeable } from "./unjudgeable.ts";
+import { touching } from "./touching.ts";
 import { isAnyOf, isValue } from "./values.ts";
 import { type Look, memoOf, SECTION, type Section, toolOf } from "./view.ts";
 import { spend } from "./work.ts";
@@ -81,6 +83,8 @@ export function compileLeaf(condition: LeafCondition, context: CompileContext): 
         return elements.length > 0 && elements.every((element) => isWithin(readingsOf(element)));
       });
     }
+    case "touches":
+      return touching(condition, context.fields);
     case "param_greater_than":
     case "param_less_than": {
       const bound = decimalOf(condition.value);
@@ -237,6 +241,3 @@ function showField(look: Look, section: number, step: FieldStep): string {
 function show(value: string | number | null): string {
   return value === null ? "(missing)" : showText(String(value), MAX_SHOWN);
 }
-
-/** So much of a value is shown. */
-const MAX_SHOWN = 100;

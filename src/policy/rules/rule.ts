@@ -46,6 +46,13 @@ export type Condition =
   | { readonly is: "param_matches" | "result_matches"; readonly field: Field; readonly pattern: RulePattern }
   | { readonly is: "param_greater_than" | "param_less_than"; readonly field: Field; readonly value: number | bigint }
   | { readonly is: "param_within"; readonly field: Field; readonly paths: readonly string[] }
+  | {
+      readonly is: "touches";
+      readonly paths: readonly string[];
+      readonly globs: readonly string[];
+      /** Where to look. Null for everything that is asked for. */
+      readonly fields: readonly Field[] | null;
+    }
   | { readonly is: "error_code_equals"; readonly code: number }
   | { readonly is: "error_message_contains"; readonly text: string }
   | { readonly is: "session_id_equals"; readonly text: string }

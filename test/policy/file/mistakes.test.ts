@@ -134,6 +134,14 @@ describe("patterns, fields and templates", () => {
       withRule("[{ param_within: { field: a, paths: [workspace] } }]"),
       /must be an absolute path → Write it from the root: \/workspace/,
     ],
+    [withRule("[{ touches: {} }]"), /missing-key: touches has neither paths nor globs → Add globs:/],
+    [withRule("[{ touches: { paths: [.env] } }]"), /→ For \.env in any directory, write globs: \["\*\*\/\.env"\]/],
+    [withRule('[{ touches: { paths: ["/a/*"] } }]'), /wrong-value: paths\[0\] has wildcards.*→ Write it under globs/],
+    [withRule('[{ touches: { globs: ["**"] } }]'), /globs\[0\] cannot be used: It is everywhere/],
+    [withRule('[{ touches: { globs: ["/a/../b"] } }]'), /globs\[0\] cannot be used: It has \.\. in it/],
+    [withRule('[{ touches: { globs: ["!/a"] } }]'), /globs\[0\] cannot be used: A glob has no exceptions/],
+    [withRule("[{ touches: { paths: [/] } }]"), /paths\[0\] cannot be used: It is everywhere/],
+    [withRule("[{ touches: { paths: [/a], fields: [] } }]"), /wrong-value: fields is empty/],
   ])("%s", (text, expected) => {
     const [first] = complaints(text);
     if (typeof expected === "string") expect(first).toBe(expected);

@@ -8,7 +8,9 @@ const printed = readFileSync(join(import.meta.dirname, "printed.txt"), "utf8");
 
 test("the specification's configuration is read as it is printed", () => {
   const { policy, mistakes, warnings } = read(printed);
-  expect([...mistakes, ...warnings]).toEqual([]);
+  expect(mistakes).toEqual([]);
+  // It may be a vendor's, and so it is read.
+  expect(warnings.map(({ message }) => message)).toEqual(["method_starts_with fits no method of the protocol"]);
   const { rules, chain, methodInterceptors } = policy!.interceptor;
   expect(chain).toEqual({
     failFast: true,
@@ -174,15 +176,16 @@ test("every condition is read", () => {
         - { method_ends_with: call }
         - { method_matches: "^tools/" }
         - { method_in: [tools/call, tools/list] }
-        - { param_exists: a }
-        - { param_is_null: b }
-        - { param_is_array: c }
-        - { param_equals: { field: d, value: { x: [1, null] } } }
-        - { param_in: { field: e, values: [1, two] } }
-        - { param_matches: { field: "f[0].g", pattern: "x+" } }
-        - { param_greater_than: { field: g, value: 1.5 } }
-        - { param_less_than: { field: g, value: 3 } }
+        - { param_exists: arguments.a }
+        - { param_is_null: arguments.b }
+        - { param_is_array: arguments.c }
+        - { param_equals: { field: arguments.d, value: { x: [1, null] } } }
+        - { param_in: { field: arguments.e, values: [1, two] } }
+        - { param_matches: { field: "arguments.f[0].g", pattern: "x+" } }
+        - { param_greater_than: { field: arguments.g, value: 1.5 } }
+        - { param_less_than: { field: arguments.g, value: 3 } }
         - { param_within: { field: /arguments/path, paths: [/workspace] } }
+        - { touches: { paths: [~/.ssh, /etc], globs: ["**/.env"], fields: [arguments.path] } }
         - { result_exists: content }
         - { result_equals: { field: isError, value: false } }
         - { result_matches: { field: text, pattern: secret } }
@@ -193,7 +196,7 @@ test("every condition is read", () => {
         - { client_matches: c }
         - { tool_matches: t }
         - { identity_matches: i }
-        - { any: [{ method_equals: tools/call }, { not: { param_exists: z } }] }
+        - { any: [{ method_equals: tools/call }, { not: { param_exists: arguments.z } }] }
         - { all: [{ cel: "method == 'tools/call'" }] }
 `;
   const { policy, mistakes } = read(withRule(conditions));
@@ -273,7 +276,7 @@ test("every action is read, with what holds where nothing is said", () => {
     "{ inject_error: { code: 1, message: m, data: { a: 1 } } }",
     "hide",
   ]) {
-    expect(complaints(withRule("[]", `[${allow}]`))).toEqual([]);
+    expect(complaints(withRule("[{ tool_matches: x }]", `[${allow}]`))).toEqual([]);
   }
 });
 
