@@ -82,9 +82,9 @@ export const COMMANDS: readonly Command[] = [
       {
         name: "format",
         value: "<format>",
-        choices: ["table", "names", "json"],
-        help: "a table, only the names that stay, or JSON",
-        fallback: "table",
+        choices: ["table", "full", "names", "json"],
+        help: "a table, the same with what each tool says of itself, only the names that stay, or JSON",
+        fallback: "full on a terminal, else table",
       },
       ...LOG,
       HELP,
