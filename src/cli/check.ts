@@ -9,7 +9,8 @@ import { inspectPolicyFile } from "../proxy/policy-file.ts";
 import { stampPolicy } from "../proxy/policy-stamp.ts";
 import { safeJsonLines } from "../record/safe-json.ts";
 import type { Parsed } from "./options.ts";
-import { print } from "./output.ts";
+import { createPaint, print } from "./output.ts";
+import { paintMistakes } from "./paint-lines.ts";
 import { value } from "./settings.ts";
 import { showWord, usage } from "./usage.ts";
 
@@ -23,7 +24,9 @@ export async function runCheck(parsed: Parsed): Promise<number> {
     return 0;
   }
   const read = await inspectPolicyFile(file, process.env);
-  await print(value(parsed, "format") === "json" ? composeJson(file, read) : composeText(file, read));
+  const paint = createPaint(process.stdout, process.env);
+  const isJson = value(parsed, "format") === "json";
+  await print(isJson ? composeJson(file, read) : paintMistakes(composeText(file, read), paint));
   return read.policy === null ? 1 : 0;
 }
 

@@ -3,7 +3,8 @@ import { explainMessage } from "../proxy/explain.ts";
 import { loadPolicyFile } from "../proxy/policy-file.ts";
 import { composeExplanation, composeExplanationJson } from "./explanation.ts";
 import type { Parsed } from "./options.ts";
-import { print } from "./output.ts";
+import { createPaint, print } from "./output.ts";
+import { paintExplanation } from "./paint-lines.ts";
 import { value } from "./settings.ts";
 import { showWord, usage } from "./usage.ts";
 
@@ -30,7 +31,8 @@ export async function runExplain(parsed: Parsed): Promise<number> {
     identity: value(parsed, "identity") ?? null,
   });
   const isJson = value(parsed, "format") === "json";
-  await print(isJson ? composeExplanationJson(explanation) : composeExplanation(explanation));
+  const paint = createPaint(process.stdout, process.env);
+  await print(isJson ? composeExplanationJson(explanation) : paintExplanation(composeExplanation(explanation), paint));
   return 0;
 }
 
