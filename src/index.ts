@@ -9,6 +9,7 @@ export type {
 export { ConnectionError, ProxyError, type ProxyErrorCode } from "./errors.ts";
 export type { PolicySettings } from "./policy/file/settings.ts";
 export { parsePattern, parsePatternList, type Pattern } from "./policy/patterns.ts";
+export type { UpstreamConnection } from "./proxy/connection.ts";
 export type { ConversationEnd, ClientSide } from "./proxy/conversation.ts";
 export { inspectTools, type InspectOptions, type InspectReport, type ToolReport } from "./proxy/inspect.ts";
 export { DEFAULT_LIMITS, DEFAULT_TIMEOUTS, type Limits, type Timeouts } from "./proxy/limits.ts";

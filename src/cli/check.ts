@@ -11,7 +11,8 @@ import { inspectPolicyFile } from "../proxy/policy-file.ts";
 import { stampPolicy } from "../proxy/policy-stamp.ts";
 import { safeJsonLines } from "../record/safe-json.ts";
 import type { Parsed } from "./options.ts";
-import { print } from "./output.ts";
+import { createPaint, print } from "./output.ts";
+import { paintMistakes } from "./paint-lines.ts";
 import { readCommand, readEnvironment, readTime, value } from "./settings.ts";
 import { readRemote } from "./tools.ts";
 import { showWord, usage } from "./usage.ts";
@@ -31,8 +32,9 @@ export async function runCheck(parsed: Parsed): Promise<number> {
   // A server is not worth starting for a file that has to be changed anyway.
   const tools = isAsked && read.policy !== null ? await askServer(parsed) : null;
   if (tools !== null) read = await inspectPolicyFile(file, process.env, { tools });
-  const compose = value(parsed, "format") === "json" ? composeJson : composeText;
-  await print(compose(file, read, tools));
+  const paint = createPaint(process.stdout, process.env);
+  const isJson = value(parsed, "format") === "json";
+  await print(isJson ? composeJson(file, read, tools) : paintMistakes(composeText(file, read, tools), paint));
   return read.policy === null ? 1 : 0;
 }
 

@@ -82,9 +82,9 @@ export const COMMANDS: readonly Command[] = [
       {
         name: "format",
         value: "<format>",
-        choices: ["table", "names", "json"],
-        help: "a table, only the names that stay, or JSON",
-        fallback: "table",
+        choices: ["table", "full", "names", "json"],
+        help: "a table, the same with what each tool says of itself, only the names that stay, or JSON",
+        fallback: "full on a terminal, else table",
       },
       ...LOG,
       HELP,
@@ -133,11 +133,16 @@ export const COMMANDS: readonly Command[] = [
   },
   {
     name: "explain",
-    usage: ["fairlead explain [options] --message '<json>'"],
+    usage: [
+      "fairlead explain [options] --tool <name> [--args '<json>']",
+      "fairlead explain [options] --message '<json>'",
+    ],
     summary: "say what a policy makes of a message: which rule, which condition, which value",
     takes: "words",
     options: [
-      { name: "message", value: "<json>", help: "the message; - for one on stdin" },
+      { name: "tool", value: "<name>", help: "a call of this tool, as the message" },
+      { name: "args", value: "<json>", help: "the arguments of that call, an object; - for one on stdin" },
+      { name: "message", value: "<json>", help: "the message, whatever it is; - for one on stdin" },
       { name: "config", value: "<file>", help: "the policy file", fallback: "fairlead.yaml" },
       { name: "request", value: "<json>", help: "the request that it answers, where it is an answer" },
       {

@@ -2,6 +2,7 @@ import { createLog, type Fields, type Level } from "../record/log.ts";
 import { findCommand } from "./commands.ts";
 import type { Parsed } from "./options.ts";
 import { complain, createPaint, type Tone } from "./output.ts";
+import { paintMistakes } from "./paint-lines.ts";
 import { findLogFile } from "./settings.ts";
 
 /**
@@ -40,7 +41,9 @@ export function createErrorOutput(args: readonly string[]): ErrorOutput {
     for (const line of others) log[level](line);
     const [word, tone] = WORDS[level];
     const paint = createPaint(process.stderr, process.env);
-    await complain(`${paint(tone, `${word}:`)} ${message}\n${remedy === "" ? "" : `${remedy}\n`}`);
+    // The mistakes of a policy file follow the first line.
+    const said = fields["code"] === "BAD_POLICY" ? paintMistakes(message, paint) : message;
+    await complain(`${paint(tone, `${word}:`)} ${said}\n${remedy === "" ? "" : `${remedy}\n`}`);
   }
 
   return {

@@ -7,9 +7,11 @@ import type { Command } from "./commands.ts";
 import type { Config } from "./config.ts";
 import type { ErrorOutput } from "./error-output.ts";
 import type { Parsed } from "./options.ts";
-import { print } from "./output.ts";
+import { createPaint, print } from "./output.ts";
 import { findConfig, openLog, readCommand, readEnvironment, readPatterns, readTime, value } from "./settings.ts";
 import { composeTable } from "./table.ts";
+import { columnsOf } from "./terminal.ts";
+import { composeToolList, proposeDeny, readEffect, suggestDeny } from "./tool-list.ts";
 import { version } from "./version.ts";
 
 /** Lists the tools of a server, and what would become of them. */
@@ -34,7 +36,8 @@ export async function runTools(given: Parsed, command: Command, errors: ErrorOut
     version: version(),
     log,
   });
-  await print(FORMATS[(value(parsed, "format") ?? "table") as keyof typeof FORMATS](report));
+  const format = value(parsed, "format") ?? (process.stdout.isTTY ? "full" : "table");
+  await print(FORMATS[format as keyof typeof FORMATS](report));
   for (const pattern of report.unmatched) await errors.warning(`pattern "${pattern}" matches no tool`);
   const isAccepting = parsed.values.has("accept");
   const isStrange = report.tools.some(({ pin }) => pin !== null && pin !== "unchanged");
@@ -68,7 +71,7 @@ export async function readRemote(
   };
 }
 
-const FORMATS = { table: composeReport, names: composeNames, json: composeJson };
+const FORMATS = { table: composeReport, full: composeFull, names: composeNames, json: composeJson };
 
 /** A rule of thumb: English prose and JSON come to about four bytes a token. */
 const BYTES_PER_TOKEN = 4;
@@ -99,6 +102,20 @@ function composeReport({ tools, pins }: InspectReport): string {
     heading.map((name) => (name === "BYTES" || name === "TOKENS" ? "right" : "left")),
   );
   return `${table}\n${composeSummary(tools)}\n${remembered}`;
+}
+
+/** The same with what each tool says of itself, for a terminal. */
+function composeFull({ tools, pins }: InspectReport): string {
+  const remembered = pins === null ? "" : composePins(tools, pins);
+  if (tools.length === 0) return `The server has no tools.\n${remembered}`;
+  const layout = { paint: createPaint(process.stdout, process.env), columns: columnsOf(process.stdout) };
+  const listed = tools.map((tool) => ({
+    tool,
+    fate: [showFate(tool), ...(pins === null ? [] : [showPin(tool)])],
+    tokens: tokens([tool]),
+  }));
+  const list = composeToolList(listed, { ...layout, fateHeading: ["", ...(pins === null ? [] : ["PIN"])] });
+  return `${list}\n${composeSummary(tools)}\n${remembered}${proposeDeny(tools, layout)}`;
 }
 
 function showPin({ pin, formerly }: ToolReport): string {
@@ -163,11 +180,13 @@ function composeJson({ tools, unmatched, pins }: InspectReport): string {
       hiddenBy: tool.hiddenBy,
       bytes: tool.bytes,
       approximateTokens: tokens([tool]),
+      effect: readEffect(tool),
       ...(pins === null ? {} : { pin: tool.pin, formerly: tool.formerly }),
     })),
     allowed: shown.map((tool) => JSON.parse(tool.definition) as unknown),
     denied: hidden.map((tool) => tool.name),
     invalidPatterns: unmatched,
+    suggestedDeny: suggestDeny(tools),
     ...(pins === null ? {} : { pins }),
     approximateTokens: { all: tokens(tools), shown: tokens(shown), saved: tokens(hidden) },
   };

@@ -1,4 +1,5 @@
 import type { NameSettings, PolicySettings } from "../policy/file/settings.ts";
+import type { Pattern } from "../policy/patterns.ts";
 import type { Log } from "../record/log.ts";
 import type { Engine } from "./engine.ts";
 import { createHub, type Hub, namesIn } from "./hub.ts";
@@ -27,14 +28,20 @@ export function needsEngine({ policy, interceptors = [], observe = false }: Prox
 /** Makes the hub. What is an option takes the place of what a policy says. */
 export async function openHub(options: ProxyOptions, { log, limits, timeouts }: Parts): Promise<Hub> {
   const { audit = null, auditAll = false, policy = null, policyFolder = null, observe = false } = options;
-  const deny = options.deny === undefined && policy !== null ? policy.tools.deny : readPatterns(options, "deny");
-  const allow = options.allow === undefined && policy !== null ? policy.tools.allow : readPatterns(options, "allow");
+  const deny = readToolPatterns(options, "deny");
+  const allow = readToolPatterns(options, "allow");
   const names = overlay(namesIn(policy), readNames(options.names));
   const pins = await openNamedPins(names, options, log);
   const judges = { deny, allow, names, pins, policy, policyFolder, observe };
   // What it takes to find out is only needed for the log.
   const server = audit === null ? null : (await import("./server-name.ts")).nameServer(options);
   return createHub({ ...judges, server, log, audit, auditAll, limits, timeouts });
+}
+
+/** The patterns for tools: those that are an option, or else those of the policy. */
+export function readToolPatterns(options: ProxyOptions, list: "deny" | "allow"): readonly Pattern[] {
+  const { policy } = options;
+  return options[list] === undefined && policy !== undefined ? policy.tools[list] : readPatterns(options, list);
 }
 
 /** What a policy says about names, and what a program says itself, which wins. */

@@ -9,6 +9,7 @@ import type { Pattern } from "../policy/patterns.ts";
 import type { AuditEvent } from "../record/event.ts";
 import type { Log } from "../record/log.ts";
 import { type ClientSide, type Conversation, type ConversationEnd, createConversation } from "./conversation.ts";
+import { createConnection, type UpstreamConnection } from "./connection.ts";
 import type { ProxyConfig, SessionStatistics } from "./model.ts";
 import { adopt, needsEngine, openHub, startJudging } from "./judging.ts";
 import { DEFAULT_LIMITS, DEFAULT_TIMEOUTS, type Limits, type Timeouts } from "./limits.ts";
@@ -99,7 +100,9 @@ export interface Proxy {
   sessions(): readonly SessionStatistics[];
   /** Where clients come in, where they come by HTTP. */
   readonly url: string | null;
-  /** What it was told to do, where the server is at a URL. */
+  /** The connection to the server, as it is now. */
+  readonly connection: UpstreamConnection;
+  /** What it was told to do, where the server is at a URL. It is frozen, with all that is in it. */
   readonly config: ProxyConfig | null;
 }
 
@@ -167,6 +170,12 @@ export async function createProxy(options: ProxyOptions): Promise<Proxy> {
     maxMessageBytes: limits.maxMessageBytes,
     graceMs: timeouts.childGrace,
   });
+  const connection = createConnection({
+    url: null,
+    catalogues: { stateful: session.catalogue("stateful"), stateless: session.catalogue("stateless") },
+    hasBegun: () => session.hasBegun(),
+    filter: () => hub.rulebook.current.policy.tools,
+  });
   log.debug("started", { command, pid: child.pid, session: session.id });
   let isOver = false;
   async function run(): Promise<ConversationEnd> {
@@ -174,6 +183,7 @@ export async function createProxy(options: ProxyOptions): Promise<Proxy> {
       return await conversation.run(passage);
     } finally {
       isOver = true;
+      connection.change("disconnected");
       reporter.end();
       witness.end();
       log.debug("counts", witness.counts());
@@ -184,6 +194,9 @@ export async function createProxy(options: ProxyOptions): Promise<Proxy> {
     ended: run(),
     get policyVersion() {
       return hub.rulebook.current.stamp?.version ?? "";
+    },
+    get connection() {
+      return connection.look();
     },
     url: null,
     config: null,

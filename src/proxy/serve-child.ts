@@ -5,6 +5,7 @@ import { createShared } from "../bridge/shared.ts";
 import type { Visit } from "../link/http/door.ts";
 import { createCatalogues } from "../session/catalogue.ts";
 import type { Log } from "../record/log.ts";
+import type { Catalogues } from "./connection.ts";
 import type { Hub } from "./hub.ts";
 import type { ChildTarget, Service } from "./http-proxy.ts";
 import type { Limits, Timeouts } from "./limits.ts";
@@ -19,7 +20,9 @@ export interface ChildServiceOptions {
 }
 
 /** Serves clients that come by HTTP from processes: one for each session, and one for requests without a session. */
-export async function createChildService(options: ChildServiceOptions): Promise<Service> {
+export async function createChildService(
+  options: ChildServiceOptions,
+): Promise<Service & { readonly catalogues: Catalogues | null }> {
   const { server, hub, limits, timeouts, log } = options;
   const [command, ...args] = server.command;
   const nursery = await openNursery({
@@ -57,9 +60,8 @@ export async function createChildService(options: ChildServiceOptions): Promise<
 
   // Learnt once for all processes, or by each session from its own.
   const isShared = hub.tools.cache === "startup";
-  const seats = isShared
-    ? { ...hub.seats, catalogues: createCatalogues(hub.seats.now, hub.tools.refresh === "never") }
-    : hub.seats;
+  const catalogues = isShared ? createCatalogues(hub.seats.now, hub.tools.refresh === "never") : null;
+  const seats = catalogues === null ? hub.seats : { ...hub.seats, catalogues };
   const stateless = createShared({ seats, open, maxBehindBytes: 2 * limits.maxMessageBytes });
   const host = createHost({
     seats,
@@ -72,6 +74,7 @@ export async function createChildService(options: ChildServiceOptions): Promise<
   });
 
   return {
+    catalogues,
     isReady: () => true,
     visit(visit: Visit) {
       if (visit.path === "/mcp") host.visit(visit);

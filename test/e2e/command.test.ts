@@ -1,10 +1,11 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect } from "vitest";
+import { peer } from "../support/peers.ts";
 import { COMMAND, fixture, test } from "../support/processes.ts";
 
-const folder = mkdtempSync(join(tmpdir(), "fairlead-command-"));
+const folder = realpathSync(mkdtempSync(join(tmpdir(), "fairlead-command-")));
 const env = { HOME: folder, XDG_STATE_HOME: join(folder, "state") };
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
@@ -31,6 +32,48 @@ describe.concurrent("a reader that has seen enough is no failure", () => {
     expect(await program.end()).toMatchObject({ stderr: "exit 1\n", left: [] });
   });
 });
+
+test("the line that the demo gives to paste keeps a real server from changing files", async ({ startProgram }) => {
+  const demo = await startProgram([process.execPath, COMMAND, "demo"], { cwd: folder }).end();
+  const line = demo.stdout.split("\nwrite\n")[1].split("\n")[0];
+  const { command, args } = JSON.parse(line) as { command: string; args: string[] };
+  const at = args.indexOf("--") + 1;
+  const [npx, yes, server, ...rest] = args.slice(at);
+  expect([npx, yes, server, ...rest]).toEqual(["npx", "-y", "@modelcontextprotocol/server-filesystem", folder]);
+  // The same package, as it is installed for the tests.
+  const installed = peer(server, "mcp-server-filesystem").command;
+  const client = startProgram([command, ...args.slice(0, at), ...installed, ...rest], { env });
+  const clientInfo = { name: "test", version: "1" };
+  const params = { protocolVersion: "2025-11-25", capabilities: {}, clientInfo };
+  client.say(
+    { jsonrpc: "2.0", id: 0, method: "initialize", params },
+    { jsonrpc: "2.0", method: "notifications/initialized" },
+    { jsonrpc: "2.0", id: 1, method: "tools/list" },
+  );
+  await client.hears('"id":1}'); // this server writes the id last
+  const path = join(folder, "pasted.txt");
+  const writing = { name: "write_file", arguments: { path, content: "x" } };
+  client.say({ jsonrpc: "2.0", id: 2, method: "tools/call", params: writing });
+  await client.hears('"id":2,');
+  client.stdin.end();
+  const { stdout } = await client.end();
+  const answers = stdout
+    .trimEnd()
+    .split("\n")
+    .map((each) => JSON.parse(each) as Answer);
+  const names = answers.find(({ id }) => id === 1)?.result?.tools?.map(({ name }) => name) ?? [];
+  expect(names).toContain("read_text_file");
+  for (const name of ["write_file", "edit_file", "move_file", "create_directory"]) expect(names).not.toContain(name);
+  expect(answers.find(({ id }) => id === 2)?.error?.message).toBe("Tool not found: write_file");
+  expect(existsSync(path)).toBe(false);
+});
+
+/** What a server answers, as far as it matters here. */
+interface Answer {
+  readonly id?: number;
+  readonly result?: { readonly tools?: readonly { readonly name: string }[] };
+  readonly error?: { readonly message: string };
+}
 
 describe.concurrent("tools", () => {
   const demo = [process.execPath, COMMAND, "demo-server"];
