@@ -33,6 +33,7 @@ export async function runTools(given: Parsed, command: Command): Promise<number>
     log,
   });
   await print(FORMATS[(value(parsed, "format") ?? "table") as keyof typeof FORMATS](report));
+  await complain(composeFaults(report));
   for (const pattern of report.unmatched) await complain(`Warning: pattern "${pattern}" matches no tool\n`);
   const isAccepting = parsed.values.has("accept");
   const isStrange = report.tools.some(({ pin }) => pin !== null && pin !== "unchanged");
@@ -128,6 +129,15 @@ function showFate({ hiddenBy }: ToolReport): string {
   if (hiddenBy === null) return "shown";
   if (hiddenBy === NOT_ACCEPTED) return "hidden: not accepted";
   return hiddenBy === NOT_ALLOWED ? "hidden: not in the allow list" : `hidden by ${hiddenBy}`;
+}
+
+/** What is not in the table, because it is not a tool. */
+function composeFaults({ faults: { count, first } }: InspectReport): string {
+  const lines = first.map(
+    ({ entry, why }) => `Warning: entry ${entry} of the list is not a tool and is hidden: ${why}\n`,
+  );
+  if (count > first.length) lines.push(`Warning: ${count - first.length} more entries are not tools\n`);
+  return lines.join("");
 }
 
 /** What the list costs a model's context, and what hiding saves. */

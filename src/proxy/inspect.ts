@@ -6,7 +6,7 @@ import { createToolFilter } from "../policy/tool-filter.ts";
 import type { Log } from "../record/log.ts";
 import { createOutlet } from "../relay/outlet.ts";
 import type { PinState } from "../policy/pins.ts";
-import type { Catalogue } from "../session/catalogue.ts";
+import type { Catalogue, ToolFaults } from "../session/catalogue.ts";
 import type { Era } from "../session/era.ts";
 import { LINES } from "../session/exchange.ts";
 import { createLineFramer } from "../wire/lines.ts";
@@ -37,6 +37,8 @@ export interface InspectReport extends ToolFilterResult {
   readonly tools: readonly ToolReport[];
   /** Patterns that match no tool. */
   readonly unmatched: readonly string[];
+  /** The entries of the list that are not tools, and are hidden. */
+  readonly faults: ToolFaults;
   /** What a lock file has to do with it, where one is named. */
   readonly pins: PinReport | null;
 }
@@ -98,6 +100,7 @@ export async function inspectTools(options: InspectOptions): Promise<InspectRepo
       formerly: pinned?.find(tool.name)?.formerly ?? null,
     })),
     unmatched,
+    faults: catalogue.faults,
     pins: pinned?.report ?? null,
   };
 }
