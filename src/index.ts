@@ -10,6 +10,7 @@ export type { PolicySettings } from "./policy/file/settings.ts";
 export { parsePattern, parsePatternList, type Pattern } from "./policy/patterns.ts";
 export type { ConversationEnd, ClientSide } from "./proxy/conversation.ts";
 export { inspectTools, type InspectOptions, type InspectReport, type ToolReport } from "./proxy/inspect.ts";
+export type { StartProgress } from "./proxy/patience.ts";
 export { DEFAULT_LIMITS, DEFAULT_TIMEOUTS, type Limits, type Timeouts } from "./proxy/limits.ts";
 export { loadPolicyFile } from "./proxy/load-policy.ts";
 export type { FilteredTool, ProxyConfig, ToolFilterResult } from "./proxy/model.ts";

@@ -8,6 +8,7 @@ import type { Config } from "./config.ts";
 import type { Parsed } from "./options.ts";
 import { complain, print } from "./output.ts";
 import { findConfig, openLog, readCommand, readEnvironment, readPatterns, readTime, value } from "./settings.ts";
+import { createProgress, heedInterruptions } from "./progress.ts";
 import { composeTable } from "./table.ts";
 import { version } from "./version.ts";
 
@@ -21,16 +22,24 @@ export async function runTools(given: Parsed, command: Command): Promise<number>
   const server = upstream === undefined ? { command: readCommand(parsed) } : await readRemote(parsed, upstream, config);
   const log = openLog(parsed);
   for (const text of config?.warnings ?? []) log.warn(text);
+  const progress = createProgress(process.stderr);
+  // Only a process needs time to end.
+  const interruption = upstream === undefined ? heedInterruptions() : null;
   const report = await inspectTools({
     deny,
     allow,
     ...server,
+    onProgress: progress.tell,
+    ...(interruption === null ? {} : { signal: interruption.signal }),
     ...readPins(parsed, config?.policy.policy?.tools.pin?.file),
     env: readEnvironment(parsed),
     cwd: value(parsed, "cwd"),
-    timeoutMs: readTime(parsed, "tools-timeout", 10_000),
+    ...(parsed.values.has("tools-timeout") ? { timeoutMs: readTime(parsed, "tools-timeout", 10_000) } : {}),
     version: version(),
     log,
+  }).finally(() => {
+    progress.end();
+    interruption?.end();
   });
   await print(FORMATS[(value(parsed, "format") ?? "table") as keyof typeof FORMATS](report));
   await complain(composeFaults(report));
