@@ -34,7 +34,10 @@ export class ProxyError extends Error {
   }
 }
 
-/** Why a server could not be reached. `message` is safe to show; the details are for the log. */
+/**
+ * Why a server at a URL could not be used: the `cause` of a ProxyError with CONNECTION_FAILED or TOOL_LIST_FAILED.
+ * `message` is safe to show; the details are for the log.
+ */
 export class ConnectionError extends Error {
   readonly code: "TIMEOUT" | "REFUSED" | "INVALID_RESPONSE";
   readonly internalDetails: string;

@@ -12,6 +12,7 @@ export { parsePattern, parsePatternList, type Pattern } from "./policy/patterns.
 export type { UpstreamConnection } from "./proxy/connection.ts";
 export type { ConversationEnd, ClientSide } from "./proxy/conversation.ts";
 export { inspectTools, type InspectOptions, type InspectReport, type ToolReport } from "./proxy/inspect.ts";
+export type { StartProgress } from "./proxy/patience.ts";
 export { DEFAULT_LIMITS, DEFAULT_TIMEOUTS, type Limits, type Timeouts } from "./proxy/limits.ts";
 export { loadPolicyFile } from "./proxy/load-policy.ts";
 export type { FilteredTool, ProxyConfig, SessionStatistics, ToolFilterResult } from "./proxy/model.ts";

@@ -77,7 +77,12 @@ export const COMMANDS: readonly Command[] = [
         takesWords: true,
         help: "remember these tools as they are now, or all of them, in the lock file (fairlead.lock)",
       },
-      ...CHILD,
+      ...CHILD.filter(({ name }) => name !== "tools-timeout"),
+      {
+        name: "tools-timeout",
+        value: "<time>",
+        help: "how long all of it may take; without it, a server that is started here has 5m while it works, and 10s while it does nothing",
+      },
       ...REMOTE,
       {
         name: "format",

@@ -9,6 +9,7 @@ import type { ErrorOutput } from "./error-output.ts";
 import type { Parsed } from "./options.ts";
 import { createPaint, print } from "./output.ts";
 import { findConfig, openLog, readCommand, readEnvironment, readPatterns, readTime, value } from "./settings.ts";
+import { createProgress, heedInterruptions } from "./progress.ts";
 import { composeTable } from "./table.ts";
 import { columnsOf } from "./terminal.ts";
 import { composeToolList, proposeDeny, readEffect, suggestDeny } from "./tool-list.ts";
@@ -25,20 +26,28 @@ export async function runTools(given: Parsed, command: Command, errors: ErrorOut
   const server = upstream === undefined ? { command: readCommand(parsed) } : await readRemote(parsed, upstream, config);
   const log = openLog(parsed);
   for (const text of config?.warnings ?? []) log.warn(text);
+  const progress = createProgress(process.stderr);
+  // Only a process needs time to end.
+  const interruption = upstream === undefined ? heedInterruptions() : null;
   const report = await inspectTools({
     deny,
     allow,
     ...server,
+    onProgress: progress.tell,
+    ...(interruption === null ? {} : { signal: interruption.signal }),
     ...readPins(parsed, config?.policy.policy?.tools.pin?.file),
     env: readEnvironment(parsed),
     cwd: value(parsed, "cwd"),
-    timeoutMs: readTime(parsed, "tools-timeout", 10_000),
+    ...(parsed.values.has("tools-timeout") ? { timeoutMs: readTime(parsed, "tools-timeout", 10_000) } : {}),
     version: version(),
     log,
+  }).finally(() => {
+    progress.end();
+    interruption?.end();
   });
   const format = value(parsed, "format") ?? (process.stdout.isTTY ? "full" : "table");
   await print(FORMATS[format as keyof typeof FORMATS](report));
-  for (const pattern of report.unmatched) await errors.warning(`pattern "${pattern}" matches no tool`);
+  for (const warning of [...describeFaults(report), ...report.unmatched.map(unmatched)]) await errors.warning(warning);
   const isAccepting = parsed.values.has("accept");
   const isStrange = report.tools.some(({ pin }) => pin !== null && pin !== "unchanged");
   return isStrange && !isAccepting ? STRANGE_CODE : 0;
@@ -147,6 +156,17 @@ function showFate({ hiddenBy }: ToolReport): string {
   if (hiddenBy === null) return "shown";
   if (hiddenBy === NOT_ACCEPTED) return "hidden: not accepted";
   return hiddenBy === NOT_ALLOWED ? "hidden: not in the allow list" : `hidden by ${hiddenBy}`;
+}
+
+/** What is not in the table, because it is not a tool. */
+function describeFaults({ faults: { count, first } }: InspectReport): string[] {
+  const lines = first.map(({ entry, why }) => `entry ${entry} of the list is not a tool and is hidden: ${why}`);
+  if (count > first.length) lines.push(`${count - first.length} more entries are not tools`);
+  return lines;
+}
+
+function unmatched(pattern: string): string {
+  return `pattern "${pattern}" matches no tool`;
 }
 
 /** What the list costs a model's context, and what hiding saves. */

@@ -125,12 +125,18 @@ function createToolReport(
     pins?.learnt(catalogue, reporter);
     const { allowed, hidden, odd, unmatched } = filter.view(catalogue);
     const counts = { tools: catalogue.tools.length, hidden: hidden.length };
-    const saying = JSON.stringify([[...allowed], hidden, odd, unmatched]);
+    const { faults } = catalogue;
+    const saying = JSON.stringify([[...allowed], hidden, odd, unmatched, faults]);
     if (saying === said) return; // the same list in another era, or fetched again
     said = saying;
     report("tools:list", "tool list", { level: "info", fields: counts });
     for (const tool of odd) {
       report("tools:odd-text", "a tool is described with text that people do not see", { fields: { tool } });
+    }
+    for (const { entry, why } of faults.first) {
+      report("tools:bad-entry", "an entry of the server's tool list is not a tool and is hidden", {
+        fields: { entry, why, of: faults.count },
+      });
     }
     for (const pattern of unmatched) report("tools:unmatched", "pattern matches no tool", { fields: { pattern } });
   };

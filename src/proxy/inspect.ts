@@ -1,4 +1,3 @@
-import { setTimeout as delay } from "node:timers/promises";
 import { startChild } from "../link/child.ts";
 import { createExcess } from "../message/gist.ts";
 import type { Pattern } from "../policy/patterns.ts";
@@ -6,13 +5,14 @@ import { createToolFilter } from "../policy/tool-filter.ts";
 import type { Log } from "../record/log.ts";
 import { createOutlet } from "../relay/outlet.ts";
 import type { PinState } from "../policy/pins.ts";
-import type { Catalogue } from "../session/catalogue.ts";
+import type { Catalogue, ToolFaults } from "../session/catalogue.ts";
 import type { Era } from "../session/era.ts";
 import { LINES } from "../session/exchange.ts";
 import { createLineFramer } from "../wire/lines.ts";
 import { DEFAULT_LIMITS, DEFAULT_TIMEOUTS } from "./limits.ts";
 import type { FilteredTool, ToolFilterResult } from "./model.ts";
 import { listFailure } from "./list-failure.ts";
+import { endPolitely, type StartProgress, waitWhileWorking } from "./patience.ts";
 import { checkOptions, composeHeaders, readLog, readPatterns } from "./options.ts";
 import { createOwnClient } from "../bridge/own-client.ts";
 import type { PinReport } from "./inspect-pins.ts";
@@ -37,6 +37,8 @@ export interface InspectReport extends ToolFilterResult {
   readonly tools: readonly ToolReport[];
   /** Patterns that match no tool. */
   readonly unmatched: readonly string[];
+  /** The entries of the list that are not tools, and are hidden. */
+  readonly faults: ToolFaults;
   /** What a lock file has to do with it, where one is named. */
   readonly pins: PinReport | null;
 }
@@ -59,8 +61,17 @@ export interface InspectOptions {
   readonly pin?: string;
   /** Remembers tools as they are now, in that file: all of them, or those with these names. */
   readonly accept?: "all" | readonly string[];
-  /** How long all of it may take: ten seconds unless said otherwise. */
+  /**
+   * How long all of it may take. Unless said otherwise a server at a URL has ten seconds, and one that is a process five
+   * minutes, as long as it or something that it started is at work: it may be being installed.
+   */
   readonly timeoutMs?: number;
+  /** How long a process may do nothing, where no `timeoutMs` is given: ten seconds unless said otherwise. */
+  readonly idleMs?: number;
+  /** Told every second how the start of a process goes. */
+  readonly onProgress?: (progress: StartProgress) => void;
+  /** Ends it early. The server is ended politely even then, and the promise rejects after that. */
+  readonly signal?: AbortSignal;
   /** How long reaching a server at a URL may take: thirty seconds unless said otherwise. */
   readonly connectTimeoutMs?: number;
   /** What the server is told of our version. */
@@ -98,6 +109,7 @@ export async function inspectTools(options: InspectOptions): Promise<InspectRepo
       formerly: pinned?.find(tool.name)?.formerly ?? null,
     })),
     unmatched,
+    faults: catalogue.faults,
     pins: pinned?.report ?? null,
   };
 }
@@ -145,13 +157,18 @@ const OPTIONS = [
   "pin",
   "accept",
   "timeoutMs",
+  "idleMs",
+  "onProgress",
+  "signal",
   "connectTimeoutMs",
   "version",
   "log",
 ] as const;
 
 async function fetchCatalogue(options: InspectOptions, era: Era | "either"): Promise<Catalogue> {
-  const { timeoutMs = DEFAULT_TIMEOUTS.toolList, version = "unknown", env = {}, cwd } = options;
+  const { version = "unknown", env = {}, cwd, signal } = options;
+  const limitMs = options.timeoutMs ?? WORKING_MS;
+  const idleMs = options.timeoutMs === undefined ? (options.idleMs ?? DEFAULT_TIMEOUTS.toolList) : null;
   const log = readLog(options);
   const [command, ...args] = options.command ?? [];
   const child = await startChild({ command, args, env, cwd, onTrouble: (text) => log.warn(text) });
@@ -161,8 +178,8 @@ async function fetchCatalogue(options: InspectOptions, era: Era | "either"): Pro
   const client = createOwnClient({
     send: (payload) => toServer.writeLine(payload),
     exchange: LINES,
-    greetMs: timeoutMs,
-    listMs: timeoutMs,
+    greetMs: limitMs,
+    listMs: limitMs,
     version,
   });
   const framer = createLineFramer(DEFAULT_LIMITS.maxMessageBytes, {
@@ -177,11 +194,12 @@ async function fetchCatalogue(options: InspectOptions, era: Era | "either"): Pro
     child.stdout.pause();
     toServer.whenReady(() => child.stdout.resume());
   });
-  const limit = new AbortController();
+  const over = new AbortController();
+  let graceMs = FAILED_GRACE_MS;
   try {
-    const late = delay(timeoutMs, undefined, limit).then((): never => {
-      throw new Error(`no answer within ${timeoutMs} ms`);
-    });
+    const { onProgress } = options;
+    const late = waitWhileWorking(child.measureWork(), { limitMs, idleMs, onProgress }, over.signal);
+    late.catch(() => {}); // also when it is over, and nobody waits for it any more
     const gone = child.ended.then(({ code, signal }): never => {
       throw new Error(`the server ended with ${signal ?? `exit code ${code}`}`);
     });
@@ -189,18 +207,29 @@ async function fetchCatalogue(options: InspectOptions, era: Era | "either"): Pro
       if (!greeting.isWelcome && era !== "either") throw new Error("the server does not speak this revision");
       return client.listTools(greeting);
     });
-    return await Promise.race([listed, gone, late]);
+    const catalogue = await Promise.race([listed, gone, late, interrupted(signal)]);
+    graceMs = LISTED_GRACE_MS;
+    return catalogue;
   } catch (cause) {
-    throw listFailure(cause as Error, client.heard, timeoutMs);
+    throw listFailure(cause as Error, client.heard, limitMs);
   } finally {
-    limit.abort();
-    // Its stdin closes first; a server that does not mind its manners gets no second chance here.
-    toServer.end();
-    await Promise.race([child.ended, delay(GRACE_MS)]);
-    child.kill();
-    child.release();
+    over.abort();
+    await endPolitely(child, toServer, graceMs);
     process.off("exit", onExit);
   }
 }
 
-const GRACE_MS = 500;
+/** Rejects when somebody does not want to wait any longer. */
+function interrupted(signal: AbortSignal | undefined): Promise<never> {
+  return new Promise((_, reject) => {
+    const stop = (): void => reject(new Error("interrupted"));
+    if (signal?.aborted === true) stop();
+    else signal?.addEventListener("abort", stop, { once: true });
+  });
+}
+
+/** How long a server is waited for that is at work. */
+const WORKING_MS = 300_000;
+/** How long a server has to end that was asked to: one that gave its list, and one that may be in the middle of something. */
+const LISTED_GRACE_MS = 1000;
+const FAILED_GRACE_MS = 5000;

@@ -6,6 +6,7 @@ import { createSeat, type Knowledge, mirrorsServer } from "../bridge/seats.ts";
 import { sendOwn, type ServerEnd, type ServerListener } from "../bridge/server-end.ts";
 import { openSseEnd } from "../bridge/sse-end.ts";
 import { createStreamableEnd } from "../bridge/streamable-end.ts";
+import { ConnectionError } from "../errors.ts";
 import { type Address, parseAddress } from "../link/upstream/address.ts";
 import { readCa } from "../link/upstream/connect.ts";
 import { headerOf } from "../link/upstream/head.ts";
@@ -82,6 +83,10 @@ export async function findRemote(options: RemoteOptions): Promise<RemoteServer> 
     found = await findServer(find);
   } catch (error) {
     pool.close();
+    const { cause } = error as Error;
+    if (cause instanceof ConnectionError) {
+      log.debug("the server cannot be used", { code: cause.code, why: cause.message, details: cause.internalDetails });
+    }
     throw error;
   }
   log.info("connected", { url: found.address.shown, transport: found.kind === "sse" ? "HTTP+SSE" : "Streamable HTTP" });

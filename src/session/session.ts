@@ -249,7 +249,7 @@ export function createSession(options: SessionOptions): Session {
     const catalogue = catalogues[call.era];
     if (envelope.kind === "error") {
       // A server without tools may not know the method either.
-      if (call.cursor === null && isNotFound(bytes, envelope.error)) catalogue.learnNone();
+      if (call.cursor === null && isNotFound(bytes, envelope.error)) catalogue.learnNone("refused");
       return;
     }
     const page = readToolPage(bytes, envelope.result);
@@ -267,7 +267,7 @@ export function createSession(options: SessionOptions): Session {
     if (isHandshake) revision = readString(bytes, findMember(bytes, result, "protocolVersion"));
     const capabilities = findMember(bytes, result, "capabilities");
     if (capabilities !== null && findMember(bytes, capabilities, "tools") === null) {
-      catalogues[isHandshake ? "stateful" : "stateless"].learnNone();
+      catalogues[isHandshake ? "stateful" : "stateless"].learnNone("not-declared");
     }
     const instructions = readString(bytes, findMember(bytes, result, "instructions"));
     if (instructions !== null && instructions !== "") turn.remark = "instructions";

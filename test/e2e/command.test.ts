@@ -1,7 +1,7 @@
 import { existsSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, describe, expect } from "vitest";
+import { afterAll, describe, expect, vi } from "vitest";
 import { peer } from "../support/peers.ts";
 import { COMMAND, fixture, test } from "../support/processes.ts";
 
@@ -131,18 +131,19 @@ del\u007f
   });
 
   const what = "that the command is an MCP server on stdin and stdout";
+  const more = ", or give it more time with --tools-timeout";
   test.for([
     ["sends back what it hears", ["cat"], `It sends back what it is told\nCheck ${what}`],
-    ["says nothing", ["sleep", "100"], `Request timeout after 1000ms\nIt said nothing: check ${what}`],
+    ["says nothing", ["sleep", "100"], `Request timeout after 1000ms\nIt said nothing: check ${what}${more}`],
     [
       "speaks to people",
       ["sh", "-c", "echo; echo Listening; cat >/dev/null"],
-      `Request timeout after 1000ms\nIt wrote "Listening" where MCP messages belong: check ${what}`,
+      `Request timeout after 1000ms\nIt wrote "Listening" where MCP messages belong: check ${what}${more}`,
     ],
     [
       "says yes to everything",
       ["yes"],
-      `Request timeout after 1000ms\nIt wrote "y" where MCP messages belong: check ${what}`,
+      `Request timeout after 1000ms\nIt wrote "y" where MCP messages belong: check ${what}${more}`,
     ],
     ["ends", ["sh", "-c", "exit 3"], `The server ended with exit code 3\nCheck ${what}`],
   ] as const)("what %s is no MCP server, and that is said in time", async ([, server, text], { startProgram }) => {
@@ -151,6 +152,29 @@ del\u007f
     const stderr = `Error: Failed to fetch tool list from upstream MCP\n${text}\n`;
     expect(await program.end()).toEqual({ code: 1, signal: null, stdout: "", stderr, left: [] });
     expect(program.overSince - since).toBeLessThan(6000);
+  });
+
+  test("a server that is being installed is waited for, and not torn away from it", async ({ startProgram }) => {
+    const place = mkdtempSync(join(folder, "installed-"));
+    const words = ["tools", "--format", "names", "--", ...fixture("installer.mjs", place, "4500")];
+    const patient = startProgram([process.execPath, COMMAND, ...words]);
+    const { code, stdout, stderr, left } = await patient.end();
+    expect({ code, left, stderr }).toEqual({
+      code: 0,
+      left: [],
+      stderr: expect.stringMatching(
+        /^(Waiting for the server: it is at work, and may be being installed \(\d+ s\)\n)+$/,
+      ) as string,
+    });
+    expect(stdout).not.toBe("");
+    const other = mkdtempSync(join(folder, "interrupted-"));
+    const hasty = startProgram([process.execPath, COMMAND, "tools", "--", ...fixture("installer.mjs", other, "60000")]);
+    await vi.waitFor(() => expect(existsSync(join(other, "half"))).toBe(true), 10_000);
+    process.kill(hasty.pid, "SIGINT");
+    const end = await hasty.end();
+    expect(end).toMatchObject({ code: 1, stdout: "", left: [] });
+    expect(end.stderr).toContain("Failed to fetch tool list from upstream MCP\nInterrupted\n");
+    expect(existsSync(join(other, "half"))).toBe(false);
   });
 });
 
