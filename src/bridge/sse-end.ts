@@ -7,7 +7,7 @@ import { createExcess } from "../message/gist.ts";
 import type { Message } from "../message/message.ts";
 import type { Call } from "../session/calls.ts";
 import { createEventFramer, pickData } from "../wire/events.ts";
-import { CLOSED, refusedWith } from "./answers.ts";
+import { failureOf, refusedWith } from "./answers.ts";
 import { answerInstead, BODIES, type ServerEnd, type ServerListener } from "./server-end.ts";
 import { createTurnstile } from "./turnstile.ts";
 
@@ -22,11 +22,14 @@ export interface SseOptions {
   readonly onEnd: () => void;
 }
 
+let counter = 0;
+
 /** Opens a session at a server of the HTTP+SSE transport of 2024-11-05. Rejects where the server has no such thing. */
 export function openSseEnd(options: SseOptions): Promise<ServerEnd> {
   const { pool, address, headers, listener, maxMessageBytes, onEnd } = options;
   let endpoint: string | null = null;
   let isOver = false;
+  const client = `session:${++counter}`;
   const posts = new Set<UpstreamCall>();
   const turnstile = createTurnstile();
 
@@ -101,6 +104,7 @@ export function openSseEnd(options: SseOptions): Promise<ServerEnd> {
           path: endpoint,
           headers: `Content-Type: application/json\r\nAccept: application/json, text/event-stream\r\n${headers()}`,
           body: payload,
+          client,
         },
         {
           head(head) {
@@ -109,9 +113,9 @@ export function openSseEnd(options: SseOptions): Promise<ServerEnd> {
           },
           body: () => {},
           done: () => posts.delete(call),
-          failed() {
+          failed(error) {
             posts.delete(call);
-            answer(calls, CLOSED);
+            answer(calls, failureOf(error).error);
             taken();
           },
         },

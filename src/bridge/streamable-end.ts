@@ -6,7 +6,7 @@ import { type Message, openMessage, type Payload } from "../message/message.ts";
 import type { Call } from "../session/calls.ts";
 import type { Exchange } from "../session/exchange.ts";
 import type { ResponseHead } from "../wire/http-head.ts";
-import { CLOSED, refusedWith } from "./answers.ts";
+import { CLOSED, failureOf, refusedWith } from "./answers.ts";
 import { mirrorHeaders, type SchemaReader } from "./mirror.ts";
 import { readResponse, type Reading } from "./response-messages.ts";
 import { answerInstead, type ServerEnd, type ServerListener } from "./server-end.ts";
@@ -34,10 +34,13 @@ export interface StreamableOptions {
   readonly watch?: { head(head: ResponseHead): void; failed(error: ConnectionError): void };
 }
 
+let counter = 0;
+
 /** A session at a server that speaks Streamable HTTP. */
 export function createStreamableEnd(options: StreamableOptions): ServerEnd {
   const { pool, path, listener, maxMessageBytes } = options;
   let isOver = false;
+  const client = `session:${++counter}`;
   const turnstile = createTurnstile();
   const running = new Map<Message, UpstreamCall>();
   const streams = new Set<UpstreamCall>();
@@ -102,7 +105,7 @@ export function createStreamableEnd(options: StreamableOptions): ServerEnd {
     let reading: Reading | null = null;
     const shownId = session.id;
     const call = pool.send(
-      { method: "POST", path, headers, body: payload },
+      { method: "POST", path, headers, body: payload, client },
       {
         head(head) {
           options.watch?.head(head);
@@ -184,7 +187,7 @@ export function createStreamableEnd(options: StreamableOptions): ServerEnd {
     if (isOver) return;
     options.watch?.failed(error);
     listener.trouble("http:connection", error.internalDetails);
-    answerInstead(listener, calls, CLOSED);
+    answerInstead(listener, calls, failureOf(error).error);
   }
 
   function take(payload: Payload, about: Message | null, exchange: Exchange): void {

@@ -9,7 +9,7 @@ import { whole } from "../message/message.ts";
 import { passOn } from "../relay/pass-on.ts";
 import { type EventFrame, replaceData } from "../wire/events.ts";
 import { announce } from "./announce.ts";
-import { CLOSED, refusedWith } from "./answers.ts";
+import { CLOSED, failureOf, refusedWith } from "./answers.ts";
 import { ownerOfSession } from "./owner.ts";
 import { answerHere, FULL, NO_SESSION, NOT_ALLOWED, readMessage } from "./refusal.ts";
 import { createSeat, type Knowledge, type Seat, type SeatOptions } from "./seats.ts";
@@ -58,14 +58,20 @@ export function createThroughSse(options: ThroughSseOptions): ThroughSse {
   function send(passenger: Passenger, visit: Visit, body: Buffer, done: (status: number) => void): void {
     let status = 502;
     pool.send(
-      { method: "POST", path: passenger.endpoint ?? "/", headers: visit.head.onward + headers, body },
+      {
+        method: "POST",
+        path: passenger.endpoint ?? "/",
+        headers: visit.head.onward + headers,
+        body,
+        client: visit.client,
+      },
       {
         head(head) {
           ({ status } = head);
         },
         body: () => {}, // answers come by the stream
         done: () => done(status),
-        failed: () => done(502),
+        failed: (error) => done(failureOf(error).status),
       },
     );
   }
@@ -127,7 +133,7 @@ export function createThroughSse(options: ThroughSseOptions): ThroughSse {
       };
       passengers.set(id, passenger);
       const call = pool.send(
-        { method: "GET", path: address.path, headers: asked.onward + headers, body: null },
+        { method: "GET", path: address.path, headers: asked.onward + headers, body: null, client: visit.client },
         {
           head(head) {
             if (kindOf(head) !== "events" || head.status !== 200) {

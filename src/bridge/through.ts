@@ -5,13 +5,14 @@ import { endWith, replyError, replyJson } from "../link/http/reply.ts";
 import type { Address } from "../link/upstream/address.ts";
 import { headersBack, kindOf } from "../link/upstream/head.ts";
 import type { Pool, UpstreamCall } from "../link/upstream/pool.ts";
+import type { WireError } from "../message/compose.ts";
 import { type Message, whole } from "../message/message.ts";
 import { passOn } from "../relay/pass-on.ts";
 import type { Call } from "../session/calls.ts";
 import type { Exchange } from "../session/exchange.ts";
 import type { ResponseHead } from "../wire/http-head.ts";
 import { isListening, TOOLS_CHANGED, toolsChangedFor } from "./announce.ts";
-import { CLOSED } from "./answers.ts";
+import { CLOSED, failureOf } from "./answers.ts";
 import { createBodyCollector, isRedirect, judgeBody } from "./body-back.ts";
 import type { Guest, GuestBook } from "./guest-book.ts";
 import { exchangeFor, mirrorHeaders } from "./mirror.ts";
@@ -97,7 +98,7 @@ export function createThrough(options: ThroughOptions): Through {
     let isGone = false;
 
     const call: UpstreamCall = pool.send(
-      { method: visit.method, path: path(visit), headers: lines + headers, body },
+      { method: visit.method, path: path(visit), headers: lines + headers, body, client: visit.client },
       {
         head(head) {
           answered = head;
@@ -122,10 +123,12 @@ export function createThrough(options: ThroughOptions): Through {
           else if (answered !== null) giveBody(answered);
           isGone = true;
         },
-        failed() {
+        failed(reason) {
           isGone = true;
-          if (stream !== null) void breakOff(stream);
-          else giveUp(502);
+          if (stream !== null) return void breakOff(stream);
+          const { error, status } = failureOf(reason);
+          if (status === 503 && !response.headersSent) response.setHeader("Retry-After", "1");
+          giveUp(status, error);
         },
       },
     );
@@ -144,15 +147,15 @@ export function createThrough(options: ThroughOptions): Through {
       isGone = true;
       call.abort();
       if (stream !== null) stream.end("for good");
-      else giveUp(503);
+      else giveUp(503, CLOSED);
     };
     if (!response.destroyed) running.add(leave);
     response.on("close", () => running.delete(leave));
 
-    function giveUp(status: number): void {
-      const answers = calls.flatMap((each) => seat.passage.giveUpOn(each, "up", CLOSED) ?? []);
+    function giveUp(status: number, error: WireError): void {
+      const answers = calls.flatMap((each) => seat.passage.giveUpOn(each, "up", error) ?? []);
       if (also !== null) answers.push(also);
-      if (answers.length === 0) replyError(response, status, CLOSED, null);
+      if (answers.length === 0) replyError(response, status, error, null);
       else replyJson(response, status, answers.reduce(merge), []);
     }
 

@@ -1,10 +1,12 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { CLOSED } from "../bridge/answers.ts";
+import { descriptorLimit } from "../link/descriptors.ts";
 import { createGate } from "../link/http/gate.ts";
 import type { Door, Visit } from "../link/http/door.ts";
 import type { Log } from "../record/log.ts";
 import type { ConversationEnd } from "./conversation.ts";
 import { checkBind, type ListenOptions, openGateway } from "./gateway.ts";
+import { fitLimits } from "./fit-limits.ts";
 import type { Hub } from "./hub.ts";
 import { adopt, type Judging, needsEngine, openHub, startJudging } from "./judging.ts";
 import { DEFAULT_LIMITS, DEFAULT_TIMEOUTS, type Limits, type Timeouts } from "./limits.ts";
@@ -60,7 +62,7 @@ interface Running {
 /** Starts a proxy that speaks HTTP on one side or both. Resolves when it works; rejects with a ProxyError. */
 export async function createHttpProxy(options: ProxyOptions): Promise<Proxy> {
   const log = readLog(options);
-  const limits = { ...DEFAULT_LIMITS, ...options.limits };
+  const limits = readLimits(options, log);
   const timeouts = { ...DEFAULT_TIMEOUTS, ...options.timeouts };
   const shared = { log, limits, timeouts };
   const judged = needsEngine(options) ? await startJudging(options, shared) : null;
@@ -76,6 +78,16 @@ export async function createHttpProxy(options: ProxyOptions): Promise<Proxy> {
   const { upstream: upstreamUrl } = options;
   const config = upstreamUrl === undefined ? null : { upstreamUrl, denyPatterns, timeouts: { connection, toolList } };
   return finish(running, parts, config);
+}
+
+/** The limits, lowered where there are too few file descriptors for them. */
+function readLimits({ limits, upstream }: ProxyOptions, log: Log): Limits {
+  const wanted = { ...DEFAULT_LIMITS, ...limits };
+  const descriptors = descriptorLimit();
+  const fitting = fitLimits(wanted, upstream === undefined, descriptors);
+  if (fitting.maxConnections < wanted.maxConnections)
+    log.info("few files and sockets may be open", { limit: descriptors, connections: fitting.maxConnections });
+  return fitting;
 }
 
 async function startChildren({ command = [], env = {}, cwd, listen }: ProxyOptions, parts: Parts): Promise<Running> {
