@@ -5,7 +5,7 @@ import type { WireError } from "../message/compose.ts";
 export const CLOSED: WireError = { code: -32000, message: "Connection closed" };
 
 /** What those hear whose request cannot be sent because there are too many. */
-const BUSY: WireError = { code: -32000, message: "Too many requests at once" };
+export const BUSY: WireError = { code: -32000, message: "Too many requests at once" };
 
 /** What those hear whose request failed, and the HTTP status that goes with it. */
 export function failureOf({ code }: ConnectionError): { readonly error: WireError; readonly status: number } {

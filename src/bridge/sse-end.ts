@@ -1,5 +1,6 @@
 import { ConnectionError } from "../errors.ts";
 import type { Address } from "../link/upstream/address.ts";
+import { answerMemory, countIn } from "../link/memory.ts";
 import { kindOf } from "../link/upstream/head.ts";
 import type { Pool, UpstreamCall } from "../link/upstream/pool.ts";
 import type { WireError } from "../message/compose.ts";
@@ -9,6 +10,8 @@ import type { Call } from "../session/calls.ts";
 import { createEventFramer, pickData } from "../wire/events.ts";
 import { failureOf, refusedWith } from "./answers.ts";
 import { answerInstead, BODIES, type ServerEnd, type ServerListener } from "./server-end.ts";
+import { createBrake } from "./brake.ts";
+import { holdBack } from "./open-stream.ts";
 import { createTurnstile } from "./turnstile.ts";
 
 /** What a session of the older transport is made of. */
@@ -64,6 +67,12 @@ export function openSseEnd(options: SseOptions): Promise<ServerEnd> {
       tail: () => {},
     });
 
+    const brake = createBrake(() => stream);
+    const cut = (): void => {
+      destroy();
+      onEnd();
+    };
+    const claim = countIn(answerMemory, { ...brake, cut });
     const stream = pool.send(
       {
         method: "GET",
@@ -77,12 +86,17 @@ export function openSseEnd(options: SseOptions): Promise<ServerEnd> {
         },
         body(bytes) {
           framer.push(bytes);
-          if (!listener.isFull) return;
-          stream.pause();
-          listener.whenReady(() => stream.resume());
+          claim.weigh(framer.weight());
+          holdBack(brake, listener);
         },
-        done: () => end("the stream ended"),
-        failed: (error) => end(error.internalDetails),
+        done() {
+          claim.release();
+          end("the stream ended");
+        },
+        failed(error) {
+          claim.release();
+          end(error.internalDetails);
+        },
       },
     );
 
@@ -98,6 +112,7 @@ export function openSseEnd(options: SseOptions): Promise<ServerEnd> {
 
     function post(payload: Buffer, calls: readonly Call[], taken: () => void): void {
       if (isOver || endpoint === null) return;
+      const left = turnstile.leaving(payload.length);
       const call = pool.send(
         {
           method: "POST",
@@ -105,6 +120,7 @@ export function openSseEnd(options: SseOptions): Promise<ServerEnd> {
           headers: `Content-Type: application/json\r\nAccept: application/json, text/event-stream\r\n${headers()}`,
           body: payload,
           client,
+          onSent: left,
         },
         {
           head(head) {
@@ -112,8 +128,12 @@ export function openSseEnd(options: SseOptions): Promise<ServerEnd> {
             taken();
           },
           body: () => {},
-          done: () => posts.delete(call),
+          done() {
+            left();
+            posts.delete(call);
+          },
           failed(error) {
+            left();
             posts.delete(call);
             answer(calls, failureOf(error).error);
             taken();
@@ -125,6 +145,7 @@ export function openSseEnd(options: SseOptions): Promise<ServerEnd> {
 
     const destroy = (): void => {
       isOver = true;
+      claim.release();
       stream.abort();
       for (const call of posts) call.abort();
     };

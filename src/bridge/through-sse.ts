@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import type { Outcome } from "../action/outcome.ts";
 import type { Visit } from "../link/http/door.ts";
 import { replyEmpty, replyError } from "../link/http/reply.ts";
+import { answerMemory, countIn, readerOf } from "../link/memory.ts";
 import type { Address } from "../link/upstream/address.ts";
 import { headersBack, kindOf } from "../link/upstream/head.ts";
 import type { Pool } from "../link/upstream/pool.ts";
@@ -10,6 +11,7 @@ import { passOn } from "../relay/pass-on.ts";
 import { type EventFrame, replaceData } from "../wire/events.ts";
 import { announce } from "./announce.ts";
 import { CLOSED, failureOf, refusedWith } from "./answers.ts";
+import { createBrake } from "./brake.ts";
 import { ownerOfSession } from "./owner.ts";
 import { answerHere, FULL, NO_SESSION, NOT_ALLOWED, readMessage } from "./refusal.ts";
 import { createSeat, type Knowledge, type Seat, type SeatOptions } from "./seats.ts";
@@ -132,6 +134,9 @@ export function createThroughSse(options: ThroughSseOptions): ThroughSse {
         endpoint: null,
       };
       passengers.set(id, passenger);
+      const brake = createBrake(() => call);
+      const claim = countIn(answerMemory, { ...readerOf(response), ...brake });
+      const weigh = (): void => claim.weigh(passenger.stream?.weight() ?? 0);
       const call = pool.send(
         { method: "GET", path: address.path, headers: asked.onward + headers, body: null, client: visit.client },
         {
@@ -158,15 +163,18 @@ export function createThroughSse(options: ThroughSseOptions): ThroughSse {
           },
           body(bytes) {
             passenger.stream?.push(bytes);
+            weigh();
             if (passenger.stream?.isFull() !== true) return;
-            call.pause();
-            passenger.stream.whenReady(() => call.resume());
+            brake.pause();
+            passenger.stream.whenReady(() => brake.resume());
           },
           done: () => end(passenger),
           failed: () => end(passenger),
         },
       );
+      response.on("drain", weigh);
       response.on("close", () => {
+        claim.release();
         call.abort();
         passengers.delete(id);
       });

@@ -3,6 +3,7 @@ import { CLOSED } from "../bridge/answers.ts";
 import { descriptorLimit } from "../link/descriptors.ts";
 import { createGate } from "../link/http/gate.ts";
 import type { Door, Visit } from "../link/http/door.ts";
+import { makeRoomFor } from "../link/memory.ts";
 import type { Log } from "../record/log.ts";
 import type { ConversationEnd } from "./conversation.ts";
 import { checkBind, type ListenOptions, openGateway } from "./gateway.ts";
@@ -63,6 +64,7 @@ interface Running {
 export async function createHttpProxy(options: ProxyOptions): Promise<Proxy> {
   const log = readLog(options);
   const limits = readLimits(options, log);
+  makeRoomFor(limits.maxMessageBytes);
   const timeouts = { ...DEFAULT_TIMEOUTS, ...options.timeouts };
   const shared = { log, limits, timeouts };
   const judged = needsEngine(options) ? await startJudging(options, shared) : null;
@@ -81,14 +83,17 @@ export async function createHttpProxy(options: ProxyOptions): Promise<Proxy> {
 }
 
 /** The limits, lowered where there are too few file descriptors for them. */
-function readLimits({ limits, upstream }: ProxyOptions, log: Log): Limits {
+function readLimits({ limits, upstream, listen }: ProxyOptions, log: Log): Limits {
   const wanted = { ...DEFAULT_LIMITS, ...limits };
   const descriptors = descriptorLimit();
   const fitting = fitLimits(wanted, upstream === undefined, descriptors);
-  if (fitting.maxConnections < wanted.maxConnections)
+  if (listen !== undefined && fitting.maxConnections < Math.min(wanted.maxConnections, FEW_CONNECTIONS))
     log.info("few files and sockets may be open", { limit: descriptors, connections: fitting.maxConnections });
   return fitting;
 }
+
+/** Fewer than this are worth a line in the log. */
+const FEW_CONNECTIONS = 1000;
 
 async function startChildren({ command = [], env = {}, cwd, listen }: ProxyOptions, parts: Parts): Promise<Running> {
   if (listen === undefined) throw new Error("a child on stdin and stdout needs no HTTP");
