@@ -39,7 +39,8 @@ export class ProxyError extends Error {
  * `message` is safe to show; the details are for the log.
  */
 export class ConnectionError extends Error {
-  readonly code: "TIMEOUT" | "REFUSED" | "INVALID_RESPONSE";
+  /** NO_ROOM is a want of ours, not of the server's: too many connections, or no file descriptors left. */
+  readonly code: "TIMEOUT" | "REFUSED" | "INVALID_RESPONSE" | "NO_ROOM";
   readonly internalDetails: string;
 
   constructor(code: ConnectionError["code"], message: string, internalDetails: string) {

@@ -20,6 +20,8 @@ export interface JudgedBody {
 /** Collects a body, as far as it is not too large. */
 export interface BodyCollector {
   push(chunk: Buffer): void;
+  /** How much memory it takes up now. */
+  weight(): number;
   /** The whole body; null where it was too large, with what could be told of it. */
   end(): { readonly body: Buffer } | { readonly body: null; readonly gist: GistReader; readonly bytes: number };
 }
@@ -40,6 +42,7 @@ export function createBodyCollector(maxBytes: number): BodyCollector {
       if (gist === null) pieces.push(chunk);
       else gist.push(chunk);
     },
+    weight: () => pieces.weight,
     end: () => (gist === null ? { body: pieces.join() } : { body: null, gist, bytes: size }),
   };
 }

@@ -3,6 +3,7 @@ import type { Outcome } from "../action/outcome.ts";
 import { admits } from "../link/http/client-head.ts";
 import type { Visit } from "../link/http/door.ts";
 import { replyEmpty, replyError } from "../link/http/reply.ts";
+import { answerMemory } from "../link/memory.ts";
 import { flatten } from "../message/flatten.ts";
 import { findMember, listElements, readString } from "../message/members.ts";
 import { openMessage, type Payload, whole } from "../message/message.ts";
@@ -173,12 +174,12 @@ export async function openHosted(options: HostedOptions): Promise<Hosted> {
     isWaiting: (call) => session.calls.up.find(call.id.key) === call,
     trouble: (kind, text) => seats.witness.trouble(kind, text),
     get isFull() {
-      return fullOne() !== null;
+      return answerMemory.isShort || fullOne() !== null;
     },
     whenReady(resume) {
       const full = fullOne();
-      if (full === null) resume();
-      else full.whenReady(resume);
+      if (full === null) answerMemory.whenRoom(resume);
+      else full.whenReady(() => answerMemory.whenRoom(resume));
     },
   };
 

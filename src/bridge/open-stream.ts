@@ -1,7 +1,9 @@
+import { answerMemory, countIn } from "../link/memory.ts";
 import type { Pool, UpstreamCall } from "../link/upstream/pool.ts";
 import type { ResponseHead } from "../wire/http-head.ts";
 import { readResponse, type Reading } from "./response-messages.ts";
 import type { Call } from "../session/calls.ts";
+import { type Brake, createBrake } from "./brake.ts";
 import type { ServerListener } from "./server-end.ts";
 import type { StreamableSession } from "./streamable-session.ts";
 
@@ -41,6 +43,13 @@ export function openStream(options: StreamOptions, done: Ended): UpstreamCall {
   let reading: Reading | null = null;
   let status: number | null = null;
   let refusal: { head: ResponseHead; shown: string } | null = null;
+  const brake = createBrake(() => call);
+  const cut = (): void => {
+    claim.release();
+    call.abort();
+    end(reading?.breakOff() ?? null); // as if the server had broken it off
+  };
+  const claim = countIn(answerMemory, { ...brake, cut });
   const end = (events: Resumable | null): void => {
     onAnswer?.();
     done(events, status, refusal);
@@ -59,18 +68,31 @@ export function openStream(options: StreamOptions, done: Ended): UpstreamCall {
       },
       body(bytes) {
         reading?.push(bytes);
-        holdBack(call, listener);
+        claim.weigh(reading?.weight() ?? 0);
+        holdBack(brake, listener);
       },
-      done: () => end(reading?.end() ?? null),
-      failed: () => end(reading?.breakOff() ?? null),
+      done() {
+        claim.release();
+        end(reading?.end() ?? null);
+      },
+      failed() {
+        claim.release();
+        end(reading?.breakOff() ?? null);
+      },
     },
   );
-  return call;
+  return {
+    ...call,
+    abort() {
+      claim.release();
+      call.abort();
+    },
+  };
 }
 
 /** Stops reading as long as what was read cannot leave. */
-export function holdBack(call: UpstreamCall, listener: ServerListener): void {
+export function holdBack(brake: Brake, listener: ServerListener): void {
   if (!listener.isFull) return;
-  call.pause();
-  listener.whenReady(() => call.resume());
+  brake.pause();
+  listener.whenReady(() => brake.resume());
 }

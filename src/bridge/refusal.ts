@@ -9,17 +9,20 @@ import type { Session } from "../session/session.ts";
 import { statusOf } from "./answers.ts";
 import type { Seat } from "./seats.ts";
 
-/** Reads the message in a request. What brings none, or one that is packed or too large, is answered here. */
-export function readMessage(visit: Visit, maxBytes: number, done: (body: Buffer) => void): void {
-  const { head, response, request } = visit;
+/**
+ * Reads the message in a request. What brings none, or one that is packed or too large, is answered here. `sent` says that
+ * the body has left, and is not kept any more.
+ */
+export function readMessage(visit: Visit, maxBytes: number, done: (body: Buffer, sent: () => void) => void): void {
+  const { head, response } = visit;
   if (!isJson(head.contentType)) return replyError(response, 415, UNSUPPORTED_TYPE, null);
   if (head.contentEncoding !== null) return replyError(response, 415, UNSUPPORTED_ENCODING, null);
   if (!admits(head.accept, "application/json") && !admits(head.accept, "text/event-stream")) {
     return replyError(response, 406, NOT_ACCEPTABLE, null);
   }
-  readBody(request, head.contentLength, maxBytes, (body) => {
+  readBody(visit, head.contentLength, maxBytes, (body, sent) => {
     if (body === "too-large") return replyError(response, 413, TOO_LARGE, null);
-    if (body !== "no-room") return done(body);
+    if (body !== "no-room") return done(body, sent);
     response.setHeader("Retry-After", "1");
     replyError(response, 503, NO_ROOM, null);
   });

@@ -14,6 +14,8 @@ import { bodiesFor, type ServerListener } from "./server-end.ts";
 /** A response that is being read. */
 export interface Reading {
   push(chunk: Buffer): void;
+  /** How much memory it takes up now. */
+  weight(): number;
   /** The response is over. What is known of its stream, where it was one. */
   end(): Followed | null;
   /** It broke off. Events that came whole were taken; a body that is not whole is none. */
@@ -61,7 +63,7 @@ function readEvents({ calls, maxMessageBytes, listener, take }: ReadingOptions):
     framer.end();
     return { lastId, retryMs };
   };
-  return { push: (chunk) => framer.push(chunk), end, breakOff: end };
+  return { push: (chunk) => framer.push(chunk), weight: () => framer.weight(), end, breakOff: end };
 }
 
 const MAX_RETRY_MS = 60_000;
@@ -71,6 +73,7 @@ function readBody({ head, calls, maxMessageBytes, listener, take }: ReadingOptio
   const collector = createBodyCollector(maxMessageBytes);
   return {
     push: (chunk) => collector.push(chunk),
+    weight: () => collector.weight(),
     end() {
       const collected = collector.end();
       const { body } = collected;

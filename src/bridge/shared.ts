@@ -1,6 +1,7 @@
 import type { Outcome } from "../action/outcome.ts";
 import type { Visit } from "../link/http/door.ts";
 import { replyEmpty, replyError, replyJson } from "../link/http/reply.ts";
+import { answerMemory } from "../link/memory.ts";
 import { composeError, type WireError } from "../message/compose.ts";
 import { findMember } from "../message/members.ts";
 import { type Message, openMessage, type Payload, whole } from "../message/message.ts";
@@ -123,8 +124,11 @@ export function createShared({ seats, open, maxBehindBytes }: SharedOptions): Sh
     },
     isWaiting: () => false,
     trouble: (kind, text) => seats.witness.trouble(kind, text),
-    isFull: false, // nobody waits because somebody else does not read
-    whenReady: (resume) => resume(),
+    // Nobody waits because somebody else does not read, as long as there is memory for what that one has not read.
+    get isFull() {
+      return answerMemory.isShort;
+    },
+    whenReady: (resume) => answerMemory.whenRoom(resume),
   };
 
   /** Cuts off whoever does not read what is sent to it. */

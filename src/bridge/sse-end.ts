@@ -1,5 +1,6 @@
 import { ConnectionError } from "../errors.ts";
 import type { Address } from "../link/upstream/address.ts";
+import { answerMemory, countIn } from "../link/memory.ts";
 import { kindOf } from "../link/upstream/head.ts";
 import type { Pool, UpstreamCall } from "../link/upstream/pool.ts";
 import type { WireError } from "../message/compose.ts";
@@ -8,8 +9,10 @@ import type { Message } from "../message/message.ts";
 import type { Call } from "../session/calls.ts";
 import { pickData } from "../wire/event-fields.ts";
 import { createEventFramer } from "../wire/events.ts";
-import { CLOSED, refusedWith } from "./answers.ts";
+import { failureOf, refusedWith } from "./answers.ts";
 import { answerInstead, BODIES, type ServerEnd, type ServerListener } from "./server-end.ts";
+import { createBrake } from "./brake.ts";
+import { holdBack } from "./open-stream.ts";
 import { createTurnstile } from "./turnstile.ts";
 
 /** What a session of the older transport is made of. */
@@ -23,11 +26,14 @@ export interface SseOptions {
   readonly onEnd: () => void;
 }
 
+let counter = 0;
+
 /** Opens a session at a server of the HTTP+SSE transport of 2024-11-05. Rejects where the server has no such thing. */
 export function openSseEnd(options: SseOptions): Promise<ServerEnd> {
   const { pool, address, headers, listener, maxMessageBytes, onEnd } = options;
   let endpoint: string | null = null;
   let isOver = false;
+  const client = `session:${++counter}`;
   const posts = new Set<UpstreamCall>();
   const turnstile = createTurnstile();
 
@@ -62,6 +68,12 @@ export function openSseEnd(options: SseOptions): Promise<ServerEnd> {
       tail: () => {},
     });
 
+    const brake = createBrake(() => stream);
+    const cut = (): void => {
+      destroy();
+      onEnd();
+    };
+    const claim = countIn(answerMemory, { ...brake, cut });
     const stream = pool.send(
       {
         method: "GET",
@@ -75,12 +87,17 @@ export function openSseEnd(options: SseOptions): Promise<ServerEnd> {
         },
         body(bytes) {
           framer.push(bytes);
-          if (!listener.isFull) return;
-          stream.pause();
-          listener.whenReady(() => stream.resume());
+          claim.weigh(framer.weight());
+          holdBack(brake, listener);
         },
-        done: () => end("the stream ended"),
-        failed: (error) => end(error.internalDetails),
+        done() {
+          claim.release();
+          end("the stream ended");
+        },
+        failed(error) {
+          claim.release();
+          end(error.internalDetails);
+        },
       },
     );
 
@@ -96,12 +113,15 @@ export function openSseEnd(options: SseOptions): Promise<ServerEnd> {
 
     function post(payload: Buffer, calls: readonly Call[], taken: () => void): void {
       if (isOver || endpoint === null) return;
+      const left = turnstile.leaving(payload.length);
       const call = pool.send(
         {
           method: "POST",
           path: endpoint,
           headers: `Content-Type: application/json\r\nAccept: application/json, text/event-stream\r\n${headers()}`,
           body: payload,
+          client,
+          onSent: left,
         },
         {
           head(head) {
@@ -109,10 +129,14 @@ export function openSseEnd(options: SseOptions): Promise<ServerEnd> {
             taken();
           },
           body: () => {},
-          done: () => posts.delete(call),
-          failed() {
+          done() {
+            left();
             posts.delete(call);
-            answer(calls, CLOSED);
+          },
+          failed(error) {
+            left();
+            posts.delete(call);
+            answer(calls, failureOf(error).error);
             taken();
           },
         },
@@ -122,6 +146,7 @@ export function openSseEnd(options: SseOptions): Promise<ServerEnd> {
 
     const destroy = (): void => {
       isOver = true;
+      claim.release();
       stream.abort();
       for (const call of posts) call.abort();
     };

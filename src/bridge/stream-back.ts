@@ -23,6 +23,8 @@ export interface StreamBack {
   end(how?: "for good"): void;
   isFull(): boolean;
   whenReady(resume: () => void): void;
+  /** How much memory it takes up: what is not whole yet, and what the client has not read. */
+  weight(): number;
 }
 
 /** What a stream belongs to. */
@@ -153,6 +155,7 @@ export function createStreamBack(options: StreamBackOptions): StreamBack {
     },
     isFull: () => outlet.isFull,
     whenReady: (resume) => outlet.whenReady(resume),
+    weight: () => framer.weight() + response.writableLength,
   };
 }
 

@@ -1,4 +1,5 @@
-import type { ConnectionError } from "../errors.ts";
+import { ConnectionError } from "../errors.ts";
+import { answerMemory, countIn } from "../link/memory.ts";
 import type { Pool, UpstreamCall } from "../link/upstream/pool.ts";
 import { headerOf } from "../link/upstream/head.ts";
 import { findMember, readString } from "../message/members.ts";
@@ -6,7 +7,8 @@ import { type Message, openMessage, type Payload } from "../message/message.ts";
 import type { Call } from "../session/calls.ts";
 import type { Exchange } from "../session/exchange.ts";
 import type { ResponseHead } from "../wire/http-head.ts";
-import { CLOSED, refusedWith } from "./answers.ts";
+import { CLOSED, failureOf, refusedWith } from "./answers.ts";
+import { createBrake } from "./brake.ts";
 import { mirrorHeaders, type SchemaReader } from "./mirror.ts";
 import { readResponse, type Reading } from "./response-messages.ts";
 import { answerInstead, type ServerEnd, type ServerListener } from "./server-end.ts";
@@ -34,10 +36,13 @@ export interface StreamableOptions {
   readonly watch?: { head(head: ResponseHead): void; failed(error: ConnectionError): void };
 }
 
+let counter = 0;
+
 /** A session at a server that speaks Streamable HTTP. */
 export function createStreamableEnd(options: StreamableOptions): ServerEnd {
   const { pool, path, listener, maxMessageBytes } = options;
   let isOver = false;
+  const client = `session:${++counter}`;
   const turnstile = createTurnstile();
   const running = new Map<Message, UpstreamCall>();
   const streams = new Set<UpstreamCall>();
@@ -101,14 +106,30 @@ export function createStreamableEnd(options: StreamableOptions): ServerEnd {
     const headers = `Content-Type: application/json\r\n${session.common(BOTH)}${mirrored ?? session.versionLine()}`;
     let reading: Reading | null = null;
     const shownId = session.id;
+    const brake = createBrake(() => call);
+    const left = turnstile.leaving(payload.length);
+    const settle = (): void => {
+      left();
+      claim.release();
+    };
+    const abort = (): void => {
+      settle();
+      call.abort();
+    };
+    const cut = (): void => {
+      abort();
+      fail(about, calls, NO_MEMORY);
+      taken();
+    };
+    const claim = countIn(answerMemory, { ...brake, cut });
     const call = pool.send(
-      { method: "POST", path, headers, body: payload },
+      { method: "POST", path, headers, body: payload, client, onSent: left },
       {
         head(head) {
           options.watch?.head(head);
           if ((head.status === 401 || head.status === 403) && attempt === 0) {
             running.delete(about);
-            call.abort();
+            abort();
             void options.permit(head, headers).then(
               (isWorthIt) => {
                 if (isWorthIt) post(payload, about, calls, 1, taken);
@@ -123,7 +144,7 @@ export function createStreamableEnd(options: StreamableOptions): ServerEnd {
           }
           if (head.status === 404 && shownId !== null && attempt < RENEWED && session.canRenew && !isOver) {
             running.delete(about);
-            call.abort();
+            abort();
             // Somebody else may have noticed first.
             const renewal = session.id === shownId ? session.renew() : (session.renewing ?? Promise.resolve(true));
             return void renewal.then((isRenewed) => {
@@ -146,13 +167,16 @@ export function createStreamableEnd(options: StreamableOptions): ServerEnd {
         },
         body(bytes) {
           reading?.push(bytes);
-          holdBack(call, listener);
+          claim.weigh(reading?.weight() ?? 0);
+          holdBack(brake, listener);
         },
         done() {
+          settle();
           const events = reading?.end() ?? null;
           finish(null, events);
         },
         failed(error) {
+          settle();
           const events = reading?.breakOff() ?? null;
           if (events?.lastId !== undefined) return finish(null, events);
           fail(about, calls, error);
@@ -160,7 +184,7 @@ export function createStreamableEnd(options: StreamableOptions): ServerEnd {
         },
       },
     );
-    if (envelope.kind === "request") running.set(about, call);
+    if (envelope.kind === "request") running.set(about, { ...call, abort });
 
     function finish(refusal: ResponseHead | null, events: Resumable | null): void {
       running.delete(about);
@@ -184,7 +208,7 @@ export function createStreamableEnd(options: StreamableOptions): ServerEnd {
     if (isOver) return;
     options.watch?.failed(error);
     listener.trouble("http:connection", error.internalDetails);
-    answerInstead(listener, calls, CLOSED);
+    answerInstead(listener, calls, failureOf(error).error);
   }
 
   function take(payload: Payload, about: Message | null, exchange: Exchange): void {
@@ -262,5 +286,6 @@ const MAX_FAILURES = 5;
 const GOODBYE_MS = 1000;
 /** How long others wait for a message without an answer to be taken. */
 const TAKEN_MS = 5000;
+const NO_MEMORY = new ConnectionError("NO_ROOM", "Connection lost", "no memory for a response that did not go on");
 /** The attempt in a session that was begun anew: there is no further one. */
 const RENEWED = 2;

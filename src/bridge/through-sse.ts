@@ -3,6 +3,7 @@ import type { Outcome } from "../action/outcome.ts";
 import { withoutResumption } from "../link/http/client-head.ts";
 import type { Visit } from "../link/http/door.ts";
 import { replyEmpty, replyError } from "../link/http/reply.ts";
+import { answerMemory, countIn, readerOf } from "../link/memory.ts";
 import type { Address } from "../link/upstream/address.ts";
 import { headersBack, kindOf } from "../link/upstream/head.ts";
 import type { Pool } from "../link/upstream/pool.ts";
@@ -10,7 +11,8 @@ import { whole } from "../message/message.ts";
 import { passOn } from "../relay/pass-on.ts";
 import { type EventFrame, replaceData } from "../wire/event-fields.ts";
 import { announce } from "./announce.ts";
-import { CLOSED, refusedWith } from "./answers.ts";
+import { CLOSED, failureOf, refusedWith } from "./answers.ts";
+import { createBrake } from "./brake.ts";
 import { ownerOfSession } from "./owner.ts";
 import { answerHere, FULL, NO_SESSION, NOT_ALLOWED, noteRefusal, readMessage } from "./refusal.ts";
 import { createSeat, type Knowledge, type Seat, type SeatOptions } from "./seats.ts";
@@ -59,7 +61,13 @@ export function createThroughSse(options: ThroughSseOptions): ThroughSse {
   function send(passenger: Passenger, visit: Visit, body: Buffer, done: (status: number) => void): void {
     let status = 502;
     pool.send(
-      { method: "POST", path: passenger.endpoint ?? "/", headers: withoutResumption(visit.head) + headers, body },
+      {
+        method: "POST",
+        path: passenger.endpoint ?? "/",
+        headers: withoutResumption(visit.head) + headers,
+        body,
+        client: visit.client,
+      },
       {
         head(head) {
           ({ status } = head);
@@ -67,7 +75,7 @@ export function createThroughSse(options: ThroughSseOptions): ThroughSse {
         },
         body: () => {}, // answers come by the stream
         done: () => done(status),
-        failed: () => done(502),
+        failed: (error) => done(failureOf(error).status),
       },
     );
   }
@@ -129,8 +137,17 @@ export function createThroughSse(options: ThroughSseOptions): ThroughSse {
       };
       passenger.seat.session.mcpSession = id;
       passengers.set(id, passenger);
+      const brake = createBrake(() => call);
+      const claim = countIn(answerMemory, { ...readerOf(response), ...brake });
+      const weigh = (): void => claim.weigh(passenger.stream?.weight() ?? 0);
       const call = pool.send(
-        { method: "GET", path: address.path, headers: withoutResumption(visit.head) + headers, body: null },
+        {
+          method: "GET",
+          path: address.path,
+          headers: withoutResumption(visit.head) + headers,
+          body: null,
+          client: visit.client,
+        },
         {
           head(head) {
             if (kindOf(head) !== "events" || head.status !== 200) {
@@ -156,15 +173,18 @@ export function createThroughSse(options: ThroughSseOptions): ThroughSse {
           },
           body(bytes) {
             passenger.stream?.push(bytes);
+            weigh();
             if (passenger.stream?.isFull() !== true) return;
-            call.pause();
-            passenger.stream.whenReady(() => call.resume());
+            brake.pause();
+            passenger.stream.whenReady(() => brake.resume());
           },
           done: () => end(passenger),
           failed: () => end(passenger),
         },
       );
+      response.on("drain", weigh);
       response.on("close", () => {
+        claim.release();
         call.abort();
         passengers.delete(id);
       });

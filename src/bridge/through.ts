@@ -3,18 +3,21 @@ import type { Outcome } from "../action/outcome.ts";
 import { withoutResumption } from "../link/http/client-head.ts";
 import type { Visit } from "../link/http/door.ts";
 import { endWith, replyError, replyJson } from "../link/http/reply.ts";
+import type { Claim } from "../link/budget.ts";
+import { answerMemory, MAX_UNCOUNTED_BYTES, unsent } from "../link/memory.ts";
 import type { Address } from "../link/upstream/address.ts";
 import { headersBack, kindOf } from "../link/upstream/head.ts";
 import type { Pool, UpstreamCall } from "../link/upstream/pool.ts";
-import { mergeBatches } from "../message/compose.ts";
+import { mergeBatches, type WireError } from "../message/compose.ts";
 import { type Message, whole } from "../message/message.ts";
 import { passOn } from "../relay/pass-on.ts";
 import type { Call } from "../session/calls.ts";
 import type { Exchange } from "../session/exchange.ts";
 import type { ResponseHead } from "../wire/http-head.ts";
 import { isListening, TOOLS_CHANGED, toolsChangedFor } from "./announce.ts";
-import { CLOSED } from "./answers.ts";
+import { BUSY, CLOSED, failureOf } from "./answers.ts";
 import { createBodyCollector, isRedirect, judgeBody } from "./body-back.ts";
+import { createBrake } from "./brake.ts";
 import type { Guest, GuestBook } from "./guest-book.ts";
 import { exchangeFor, mirrorHeaders } from "./mirror.ts";
 import { answerHere, forget, NO_SESSION, NOT_ALLOWED, readMessage } from "./refusal.ts";
@@ -60,15 +63,15 @@ export function createThrough(options: ThroughOptions): Through {
 
   function post(visit: Visit): void {
     const { head, response } = visit;
-    readMessage(visit, maxMessageBytes, (body) => {
+    readMessage(visit, maxMessageBytes, (body, onSent) => {
       const guest = guests.find(visit);
       if (guest === null) return replyError(response, 404, NO_SESSION, null);
       const exchange = exchangeFor(head);
-      passOn(guest.seat.passage, whole(body), "up", exchange, (outcome) => carry(visit, guest, body, outcome));
+      passOn(guest.seat.passage, whole(body), "up", exchange, (outcome) => carry(visit, guest, body, onSent, outcome));
     });
   }
 
-  function carry(visit: Visit, guest: Guest, body: Buffer, outcome: Outcome): void {
+  function carry(visit: Visit, guest: Guest, body: Buffer, onSent: () => void, outcome: Outcome): void {
     const { onward, back, turns = [] } = outcome;
     if (onward === "nothing") return answerHere(visit, outcome);
     const calls = callsOf(turns);
@@ -76,17 +79,17 @@ export function createThrough(options: ThroughOptions): Through {
     if (visit.response.destroyed && calls.length > 0) return forget(guest.seat, calls);
     // What only had to wait is what it was.
     if (onward === "untouched" || onward.equals(body))
-      return send(visit, guest, body, calls, bodiesFor(calls), back, withoutResumption(visit.head));
+      return send(visit, guest, { body, onSent }, calls, bodiesFor(calls), back, withoutResumption(visit.head));
     const given = withoutResumption(visit.head);
     const lines = turns.length === 1 ? mirrorAnew(given, guest, turns[0].message) : given;
-    send(visit, guest, onward, calls, bodiesFor(calls), back, lines);
+    send(visit, guest, { body: onward, onSent }, calls, bodiesFor(calls), back, lines);
   }
 
   /** Sends a request on, and what comes back to the client. */
   function send(
     visit: Visit,
     guest: Guest,
-    body: Buffer | null,
+    content: { readonly body: Buffer | null; readonly onSent?: () => void },
     calls: readonly Call[],
     exchange: Exchange,
     also: Buffer | null,
@@ -98,9 +101,11 @@ export function createThrough(options: ThroughOptions): Through {
     let answered: ResponseHead | null = null;
     const collector = createBodyCollector(maxMessageBytes);
     let isGone = false;
+    const brake = createBrake(() => call);
+    let claim: Claim | null = null; // most answers are too small to be counted
 
     const call: UpstreamCall = pool.send(
-      { method: visit.method, path: path(visit), headers: lines + headers, body },
+      { method: visit.method, path: path(visit), headers: lines + headers, ...content, client: visit.client },
       {
         head(head) {
           answered = head;
@@ -111,24 +116,30 @@ export function createThrough(options: ThroughOptions): Through {
           response.flushHeaders();
           const answerServer = (answer: Buffer): void => guest.say("up", answer);
           const onEventId = (id: string): void => guest.trail.note(id, exchange.answerable ?? []);
+          response.on("drain", weigh);
           stream = createStreamBack({ response, seat, exchange, calls, maxMessageBytes, answerServer, onEventId });
         },
         body(bytes) {
-          if (stream === null) return collector.push(bytes);
-          stream.push(bytes);
-          if (!stream.isFull()) return;
-          call.pause();
-          stream.whenReady(() => call.resume());
+          if (stream === null) collector.push(bytes);
+          else stream.push(bytes);
+          weigh();
+          if (stream?.isFull() !== true) return;
+          brake.pause();
+          stream.whenReady(() => brake.resume());
         },
         done() {
           if (stream !== null) stream.end();
           else if (answered !== null) giveBody(answered);
+          if (stream === null) claim?.release(); // the body that is sent is counted by itself
+          else weigh();
           isGone = true;
         },
-        failed() {
+        failed(reason) {
           isGone = true;
-          if (stream !== null) void breakOff(stream);
-          else giveUp(502);
+          if (stream !== null) return void breakOff(stream);
+          const { error, status } = failureOf(reason);
+          if (status === 503 && !response.headersSent) response.setHeader("Retry-After", "1");
+          giveUp(status, error);
         },
       },
     );
@@ -147,15 +158,31 @@ export function createThrough(options: ThroughOptions): Through {
       isGone = true;
       call.abort();
       if (stream !== null) stream.end("for good");
-      else giveUp(503);
+      else giveUp(503, CLOSED);
     };
     if (!response.destroyed) running.add(leave);
     response.on("close", () => running.delete(leave));
 
-    function giveUp(status: number): void {
-      const answers = calls.flatMap((each) => seat.passage.giveUpOn(each, "up", CLOSED) ?? []);
+    function weigh(): void {
+      const bytes = stream?.weight() ?? collector.weight();
+      if (claim === null && bytes <= MAX_UNCOUNTED_BYTES) return;
+      claim ??= answerMemory.claim({ ...brake, cut, pulse: () => unsent(response) });
+      claim.weigh(bytes);
+    }
+
+    /** Memory is short, and this has stood still for long enough. */
+    function cut(): void {
+      isGone = true;
+      call.abort();
+      claim?.release();
+      if (stream !== null) response.destroy();
+      else giveUp(503, BUSY);
+    }
+
+    function giveUp(status: number, error: WireError): void {
+      const answers = calls.flatMap((each) => seat.passage.giveUpOn(each, "up", error) ?? []);
       if (also !== null) answers.push(also);
-      if (answers.length === 0) replyError(response, status, CLOSED, null);
+      if (answers.length === 0) replyError(response, status, error, null);
       else replyJson(response, status, answers.reduce(mergeBatches), []);
     }
 
@@ -186,6 +213,7 @@ export function createThrough(options: ThroughOptions): Through {
     }
 
     response.on("close", () => {
+      claim?.release();
       if (isGone) return;
       isGone = true;
       // For the server it is as if the client had gone from it directly.
@@ -212,7 +240,8 @@ export function createThrough(options: ThroughOptions): Through {
       const answerable = lastEventId === null ? [] : guest.trail.find(lastEventId);
       const resumed = lastEventId !== null;
       const exchange: Exchange = { breaks: "allow", routed: false, mirrored: null, answerable, resumed };
-      send(visit, guest, null, [], exchange, null, method === "GET" ? head.onward : withoutResumption(visit.head));
+      const lines = method === "GET" ? head.onward : withoutResumption(visit.head);
+      send(visit, guest, { body: null }, [], exchange, null, lines);
     },
     announce() {
       for (const tell of standing) tell();

@@ -52,7 +52,7 @@ export async function readConfig(given: Parsed, command: Command, env: NodeJS.Pr
   checkTogether(given, command, values);
   const deny = given.values.has("deny") ? readPatterns(given, "deny") : settings.tools.deny;
   const allow = given.values.has("allow") ? readPatterns(given, "allow") : settings.tools.allow;
-  const { maxMessage, maxOpenCalls, maxSessions, maxParked, maxChildren, maxConnections } = settings.limits;
+  const { limits } = settings;
   return {
     parsed,
     deny,
@@ -60,13 +60,14 @@ export async function readConfig(given: Parsed, command: Command, env: NodeJS.Pr
     headers: server?.kind === "url" ? server.headers : new Map(),
     scopes: auth?.kind === "jwt" ? auth.scopes : [],
     identityHeader: isServing ? (settings.auth?.identityHeader ?? null) : null,
-    limits: known({
-      maxMessageBytes: maxMessage,
-      maxOpenCalls,
-      maxSessions,
-      maxParkedBytes: maxParked,
-      maxChildren,
-      maxConnections,
+    limits: known<Limits>({
+      maxMessageBytes: limits.maxMessage,
+      maxOpenCalls: limits.maxOpenCalls,
+      maxSessions: limits.maxSessions,
+      maxParkedBytes: limits.maxParked,
+      maxChildren: limits.maxChildren,
+      maxConnections: limits.maxConnections,
+      maxUpstreamConnections: limits.maxUpstreamConnections,
     }),
     timeouts: known({ childGrace: settings.timeouts.childGrace }),
     auditInclude: settings.audit?.include ?? null,

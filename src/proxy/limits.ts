@@ -12,6 +12,8 @@ export interface Limits {
   readonly maxChildren: number;
   /** Connections of clients that come by HTTP. */
   readonly maxConnections: number;
+  /** Requests to a server at a URL that are on their way at once, each on a connection of its own. */
+  readonly maxUpstreamConnections: number;
 }
 
 /** Ten megabytes a message, a thousand open calls. */
@@ -22,6 +24,7 @@ export const DEFAULT_LIMITS: Limits = {
   maxSessions: 10_000,
   maxChildren: 64,
   maxConnections: 10_000,
+  maxUpstreamConnections: 10_000,
 };
 
 /** How long things may take, in milliseconds. */

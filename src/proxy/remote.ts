@@ -60,7 +60,14 @@ export async function findRemote(options: RemoteOptions): Promise<RemoteServer> 
   const address = parseAddress(options.upstream);
   const ca = options.ca === null ? null : readCa(options.ca);
   let watch: Watch | null = null;
-  const pool = createPool(address, { timeoutMs: timeouts.connection, ca, env: process.env }, () => watch?.suspect());
+  const connecting = {
+    timeoutMs: timeouts.connection,
+    ca,
+    env: process.env,
+    maxConnections: limits.maxUpstreamConnections,
+    onShortage: createAlarm((detail) => hub.witness.trouble("http:no-room", `could not send a request: ${detail}`)),
+  };
+  const pool = createPool(address, connecting, () => watch?.suspect());
   const permission = createPermission(address, options.loginDirectory);
   const own = options.headers + credentialsLine(address, options.headers);
   const headers = (): string => own + permission.line();
@@ -137,6 +144,18 @@ export async function findRemote(options: RemoteOptions): Promise<RemoteServer> 
 }
 
 const ERAS = ["stateful", "stateless"] as const;
+
+/** Tells of something once, and again when it has been a while: it may go wrong a thousand times a second. */
+function createAlarm(tell: (detail: string) => void): (detail: string) => void {
+  let toldAt = -Infinity;
+  return (detail) => {
+    if (Date.now() - toldAt < ALARM_MS) return;
+    toldAt = Date.now();
+    tell(detail);
+  };
+}
+
+const ALARM_MS = 60_000;
 
 /** What is known of the tools, for all sessions alike. The other era's list is fetched when somebody first needs it. */
 function share(find: FindOptions, found: FoundServer, hub: Hub, keep: "for-good" | "until-changed"): Knowledge {

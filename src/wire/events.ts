@@ -13,6 +13,8 @@ export interface EventSink {
 /** Cuts an event stream into events, however it arrives. Lines end with LF, CR or CRLF, also mixed. */
 export interface EventFramer {
   push(chunk: Buffer): void;
+  /** How much memory the event takes up that is not whole yet. */
+  weight(): number;
   end(): void;
 }
 
@@ -96,6 +98,7 @@ export function createEventFramer(maxEventBytes: number, sink: EventSink): Event
         start = end;
       }
     },
+    weight: () => pieces.weight,
     end() {
       if (pieces.size > 0) sink.tail(pieces.join());
     },

@@ -1,6 +1,14 @@
 import { afterEach, describe, expect, test } from "vitest";
 import { openGateway } from "../support/near-gateway.ts";
-import { beginEvents, beNear, type Knock, startScripted } from "../support/scripted-http.ts";
+import {
+  becomes,
+  beginEvents,
+  beNear,
+  type Knock,
+  replyWith,
+  resultFor,
+  startScripted,
+} from "../support/scripted-http.ts";
 
 const closing: (() => unknown)[] = [];
 
@@ -63,3 +71,52 @@ describe("after a large event, the next request on the same connection to the se
     }
   });
 });
+
+/** A server that does not answer calls until it is told to. */
+async function startSlow(): Promise<{ readonly url: string; release(): void; asked(): number }> {
+  const held: Knock[] = [];
+  const server = await startScripted((knock) => {
+    if (knock.message.method !== "tools/call") return false;
+    held.push(knock);
+    return true;
+  });
+  closing.push(() => server.close());
+  return {
+    url: server.url,
+    asked: () => held.length,
+    release: () => held.splice(0).forEach(({ message, response }) => replyWith(response, resultFor(message))),
+  };
+}
+
+describe("where all connections to the server are in use, a request is refused, and the client may come again", () => {
+  test("to a client by HTTP, with 503", async () => {
+    const server = await startSlow();
+    const gateway = await openGateway({ upstream: server.url, limits: { maxUpstreamConnections: 1 } });
+    closing.push(() => gateway.end());
+    const session = await gateway.open();
+    const first = gateway.post(call(1, 0), session);
+    await becomes(() => server.asked() === 1);
+    const refused = await gateway.post({ id: 2, method: "ping" }, session);
+    expect([refused.status, refused.headers.get("retry-after"), refused.messages]).toEqual([503, "1", [BUSY]]);
+    server.release();
+    expect((await first).messages).toMatchObject([{ id: 1, result: {} }]);
+    expect((await gateway.post({ id: 3, method: "ping" }, session)).messages).toMatchObject([{ id: 3, result: {} }]);
+  });
+
+  test("to a client on stdin and stdout, with an error", async () => {
+    const server = await startSlow();
+    const client = await beNear({ upstream: server.url, limits: { maxUpstreamConnections: 1 } });
+    closing.push(() => {
+      client.proxy.stop();
+      return client.proxy.ended;
+    });
+    await client.begin();
+    client.say({ jsonrpc: "2.0", ...call(1, 0) });
+    await becomes(() => server.asked() === 1);
+    expect(await client.ask({ id: 2, method: "ping" })).toEqual(BUSY);
+    server.release();
+    expect(await client.hear(({ id }) => id === 1)).toMatchObject({ result: {} });
+  });
+});
+
+const BUSY = { jsonrpc: "2.0", id: 2, error: { code: -32000, message: "Too many requests at once" } };

@@ -28,7 +28,7 @@ function optionsOf({ parsed }: Config): Record<string, string | readonly string[
 const WHOLE = `
 listen: "[::1]:8808"
 timeouts: { connection: 3s, tool_list: 4s, child_grace: 5s }
-limits: { max_message: 1KB, max_open_calls: 2, max_sessions: 3, max_parked: 4B, max_children: 5, max_connections: 6 }
+limits: { max_message: 1KB, max_open_calls: 2, max_sessions: 3, max_parked: 4B, max_children: 5, max_connections: 6, max_upstream_connections: 7 }
 audit: { file: a.jsonl, level: all, on_error: block }
 log: { level: debug, format: json, file: f.log }
 tools: { deny: ["a,b{1,2}"], allow: [c], not_found: spec }
@@ -63,6 +63,7 @@ describe("what a file says is as if it had been typed", () => {
         maxParkedBytes: 4,
         maxChildren: 5,
         maxConnections: 6,
+        maxUpstreamConnections: 7,
       },
       timeouts: { childGrace: 5000 },
       mustAudit: true,

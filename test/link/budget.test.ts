@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { type Budget, type Claim, createBudget, STANDSTILL_MS } from "../../src/link/budget.ts";
+import { type Budget, type Claim, createBudget, STANDSTILL_MS, TURN_MS } from "../../src/link/budget.ts";
 
 beforeEach(() => {
   vi.useFakeTimers();
@@ -64,13 +64,37 @@ test("with all memory in messages that are not whole, one after the other goes o
   expect(all).toEqual([]);
 });
 
-test("who may go on and does not loses its turn to the next", () => {
+test("who may go on and has nothing to go on with is given up, and the next one has its turn", () => {
   const budget = createBudget(MAX, now);
   const [one, other] = [hold(budget, MAX / 2 + 1), hold(budget, MAX / 2 + 1)];
   one.claim.weigh(MAX / 2 + 2);
   expect([one.isPaused, other.isPaused]).toEqual([true, false]);
-  vi.advanceTimersByTime(1300);
-  expect([one.isPaused, other.isPaused]).toEqual([false, true]);
+  vi.advanceTimersByTime(TURN_MS + 300);
+  expect([one.isPaused, one.isCut, other.isCut]).toEqual([false, false, true]);
+});
+
+test("what cannot be paused does not wait, and is given up when its reader stands still", () => {
+  const budget = createBudget(MAX, now);
+  let unread = 100;
+  let isCut = false;
+  const claim = budget.claim({
+    cut() {
+      isCut = true;
+      claim.release();
+    },
+    pulse: () => unread,
+  });
+  claim.weigh(MAX);
+  hold(budget, 10);
+  const waiting = hold(budget, 10);
+  expect(waiting.isPaused).toBe(true);
+  for (let step = 0; step < 3; step++) {
+    unread--;
+    vi.advanceTimersByTime(STANDSTILL_MS - 500);
+    expect(isCut).toBe(false);
+  }
+  vi.advanceTimersByTime(STANDSTILL_MS + 500);
+  expect(isCut).toBe(true);
 });
 
 describe("where others wait for room", () => {

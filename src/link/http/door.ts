@@ -19,6 +19,8 @@ export interface Visit {
   readonly head: ClientHead;
   /** Who it is, where we ask. */
   readonly principal: Principal | null;
+  /** Who it is, or else where it comes from: what one client may take up is counted by this. */
+  readonly client: string;
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
   /** Says that nobody waits for the end of its response: a stream that stands until somebody ends it. */
@@ -258,7 +260,7 @@ function enter(
     }
     response.once("close", () => requests.give(client));
     const query = question < 0 ? "" : target.slice(question);
-    options.onVisit({ method, path, query, head, principal, request, response, stands });
+    options.onVisit({ method, path, query, head, principal, client, request, response, stands });
   };
   if (gate === null || options.isOpen(path)) return visit(null);
   const decide = (admitted: Awaited<ReturnType<Gate["admit"]>>): void => {

@@ -87,7 +87,7 @@ function settle(
     // What this machine lacks says nothing about the server: it may be there, and was not asked in time.
     if (OWN_WANTS.has(error.code ?? "")) {
       return reject(
-        new ConnectionError("TIMEOUT", "Connection failed: this machine has no room for it", error.message),
+        new ConnectionError("NO_ROOM", "Connection failed: this machine has no room for it", error.message),
       );
     }
     const isTls = ready === "secureConnect";

@@ -129,6 +129,7 @@ const LIMITS = map({
   max_parked: optional(size(), "Bytes of messages that wait for something of ours.", null),
   max_children: optional(COUNT, "Child processes at once.", null),
   max_connections: optional(COUNT, "Connections of clients that come by HTTP.", null),
+  max_upstream_connections: optional(COUNT, "Connections to a server at a URL.", null),
 });
 
 const TIMEOUTS = map({

@@ -138,6 +138,7 @@ export interface LimitSettings {
   readonly maxParked: number | null;
   readonly maxChildren: number | null;
   readonly maxConnections: number | null;
+  readonly maxUpstreamConnections: number | null;
 }
 
 /** Milliseconds; null for ours. */

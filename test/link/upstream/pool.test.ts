@@ -1,12 +1,20 @@
 import { createServer, type AddressInfo, type Server, type Socket } from "node:net";
-import { afterEach, expect, test } from "vitest";
+import { afterEach, describe, expect, test } from "vitest";
 import type { ConnectionError } from "../../../src/errors.ts";
 import { parseAddress } from "../../../src/link/upstream/address.ts";
-import { createPool, type Pool, type UpstreamCall, type UpstreamRequest } from "../../../src/link/upstream/pool.ts";
+import {
+  createPool,
+  type Pool,
+  type PoolOptions,
+  type UpstreamCall,
+  type UpstreamRequest,
+} from "../../../src/link/upstream/pool.ts";
+import { settledMemory } from "../../support/memory.ts";
 import { becomes } from "../../support/scripted-http.ts";
 
 let server: Server;
 let pool: Pool;
+let shortages: string[];
 
 afterEach(async () => {
   pool.close();
@@ -19,7 +27,10 @@ afterEach(async () => {
 const sockets: Socket[] = [];
 
 /** Starts a server that answers the nth request on a connection by hand, and a pool of connections to it. */
-async function begin(answer: (socket: Socket, nth: number, request: string) => void): Promise<void> {
+async function begin(
+  answer: (socket: Socket, nth: number, request: string) => void,
+  options: Partial<PoolOptions> = {},
+): Promise<void> {
   server = createServer((socket) => {
     sockets.push(socket);
     let nth = 0;
@@ -30,7 +41,9 @@ async function begin(answer: (socket: Socket, nth: number, request: string) => v
     server.listen(0, "127.0.0.1", resolve);
   });
   const address = parseAddress(`http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`);
-  pool = createPool(address, { timeoutMs: 5000, ca: null, env: {} }, () => {});
+  shortages = [];
+  const onShortage = (detail: string): void => void shortages.push(detail);
+  pool = createPool(address, { timeoutMs: 5000, ca: null, env: {}, onShortage, ...options }, () => {});
 }
 
 interface Heard {
@@ -41,13 +54,18 @@ interface Heard {
 }
 
 const GET: UpstreamRequest = { method: "GET", path: "/mcp", headers: "", body: null };
+const POST: UpstreamRequest = { method: "POST", path: "/mcp", headers: "", body: Buffer.from("{}") };
 
 /** Sends a request. `onBody` is told of every piece of the body. */
-function send(onBody: (call: UpstreamCall) => void = () => {}, onDone: () => void = () => {}): Heard {
+function send(
+  onBody: (call: UpstreamCall) => void = () => {},
+  onDone: () => void = () => {},
+  request: UpstreamRequest = GET,
+): Heard {
   let text = "";
   let isDone = false;
   let error: ConnectionError | null = null;
-  const call = pool.send(GET, {
+  const call = pool.send(request, {
     head: () => {},
     body(bytes) {
       text += bytes.toString("latin1");
@@ -123,6 +141,96 @@ test("what a server sends unasked is not taken for the response to a request tha
   await becomes(() => second?.isDone() === true);
   expect((second as Heard | null)?.body()).toBe("response 1");
   expect(sockets).toHaveLength(2);
+});
+
+test("a response that comes before its request has left is not taken for the response to it", async () => {
+  await begin((socket, nth) => socket.write(respond(`response ${nth}`)));
+  await becomes(send().isDone);
+  const second = await new Promise<Heard>((resolve) => {
+    // From a timer, sockets are read before messages leave, which they do together.
+    setTimeout(() => {
+      sockets[0].write(respond("unasked"));
+      resolve(send(undefined, undefined, POST));
+    });
+  });
+  await becomes(() => second.isDone() || second.error() !== null);
+  expect([second.body(), second.error()?.code]).toEqual(["", "INVALID_RESPONSE"]);
+  const third = send(undefined, undefined, POST);
+  await becomes(third.isDone);
+  expect(third.body()).toBe("response 1");
+});
+
+describe("a body", () => {
+  const large = Buffer.alloc(8 * 1024 * 1024, "x");
+
+  test("that the server does not read has not left", async () => {
+    await begin((socket, nth) => void (nth === 1 && socket.pause()));
+    let isSent = false;
+    const { call } = send(undefined, undefined, { ...POST, body: large, onSent: () => (isSent = true) });
+    await becomes(() => sockets.length === 1);
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    expect(isSent).toBe(false);
+    sockets[0].resume();
+    await becomes(() => isSent);
+    call.abort();
+  });
+
+  test("that has left is not kept while the response is waited for", async () => {
+    await begin(() => {});
+    let isSent = false;
+    let body: Buffer | null = Buffer.from(large);
+    const { call } = send(undefined, undefined, { ...POST, body, onSent: () => (isSent = true) });
+    await becomes(() => isSent);
+    const before = settledMemory().arrayBuffers;
+    body = null;
+    await becomes(() => settledMemory().arrayBuffers < before - 0.9 * large.length);
+    call.abort();
+  });
+});
+
+function ofClient(client: string): Heard {
+  return send(undefined, undefined, { ...GET, client });
+}
+
+describe("where all connections are in use", () => {
+  test("a request fails at once, and it is said why; when one is over there is room", async () => {
+    await begin(() => {}, { maxConnections: 2 });
+    const [one] = [send(), send()];
+    const third = send();
+    await becomes(() => third.error() !== null);
+    expect([third.error()?.code, shortages]).toEqual(["NO_ROOM", ["all connections to the server are in use"]]);
+    one.call.abort();
+    const fourth = send();
+    await becomes(() => sockets.length === 3);
+    expect(fourth.error()).toBeNull();
+  });
+
+  test("one client has three quarters of them, and the last ones are for others", async () => {
+    await begin(() => {}, { maxConnections: 8 });
+    const greedy = Array.from({ length: 7 }, () => ofClient("greedy"));
+    const other = ofClient("other");
+    await becomes(() => sockets.length === 7);
+    expect(greedy.map(({ error }) => error()?.code)).toEqual([...Array<undefined>(6).fill(undefined), "NO_ROOM"]);
+    expect(other.error()).toBeNull();
+  });
+
+  test("an answer, a failure and a withdrawal each give the place back once", async () => {
+    await begin(
+      (socket, nth, request) => {
+        if (request.startsWith("GET /answer")) socket.write(respond(`${nth}`));
+        else if (request.startsWith("GET /reset")) socket.resetAndDestroy();
+      },
+      { maxConnections: 1 },
+    );
+    for (const path of ["/answer", "/reset", "/never", "/answer", "/never", "/reset", "/answer"]) {
+      const { call, isDone, error } = send(undefined, undefined, { ...GET, path });
+      if (path === "/never") await new Promise((resolve) => setTimeout(resolve, 20));
+      else await becomes(() => isDone() || error() !== null);
+      expect(error()?.code).not.toBe("NO_ROOM");
+      call.abort();
+      call.abort();
+    }
+  });
 });
 
 test("a server that closes an idle connection that was paused is noticed", async () => {

@@ -67,7 +67,7 @@ tools: { deny: ["^file_", ".*_write$"], allow: [a], cache: session, refresh: on_
 prompts: { deny: [x] }
 resources: { allow: [y] }
 interceptor: { enabled: false, interceptors: [./one.js, { module: two, export: second, options: { a: [1] } }] }
-limits: { max_message: 1MB, max_open_calls: 10, max_sessions: 5, max_parked: 1KB, max_children: 3, max_connections: 7 }
+limits: { max_message: 1MB, max_open_calls: 10, max_sessions: 5, max_parked: 1KB, max_children: 3, max_connections: 7, max_upstream_connections: 8 }
 timeouts: { connection: 1m, tool_list: 500ms, child_grace: 1.5s }
 audit: { file: audit.jsonl, level: all, on_error: block }
 state: { store: memory, ttl: 1h, max_sessions: 9, max_conversations: 8 }
@@ -99,6 +99,7 @@ log: { level: debug, format: json, file: log.txt }
       maxParked: 1024,
       maxChildren: 3,
       maxConnections: 7,
+      maxUpstreamConnections: 8,
     },
     timeouts: { connection: 60_000, toolList: 500, childGrace: 1500 },
     audit: { file: "audit.jsonl", level: "all", onError: "block", include: null },
