@@ -83,9 +83,6 @@ export type Amount =
       readonly offsetMinutes: number | null;
     };
 
-/** A filter that everything fits. */
-export const EVERYTHING: Filter = { text: "", root: { kind: "all", of: [], start: 0, end: 0 } };
-
 /** The parts of a filter that must all hold. */
 export function topLevel({ root }: Filter): readonly FilterNode[] {
   return root.kind === "all" ? root.of : [root];

@@ -62,7 +62,7 @@ const step = fc.oneof(
 );
 
 /** A path into arguments or a result. */
-export const somePath = fc.array(step, { maxLength: 3 });
+const somePath = fc.array(step, { maxLength: 3 });
 
 const textField = fc
   .constantFrom("shown" as const, ...FIELDS.filter(({ kind }) => kind === "text").map(({ name }) => name))

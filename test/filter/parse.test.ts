@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { MAX_DEPTH, MAX_FILTER_CHARACTERS, MAX_TERMS } from "../../src/filter/filter.ts";
+import { hasPattern, MAX_DEPTH, MAX_FILTER_CHARACTERS, MAX_TERMS } from "../../src/filter/filter.ts";
 import { applyFix } from "../../src/filter/mistake.ts";
 import { parseFilter } from "../../src/filter/parse.ts";
 import { printFilter } from "../../src/filter/print.ts";
@@ -204,8 +204,10 @@ test("all mistakes are told at once, in the order of their places", () => {
   expect(mistakes.map(({ start, end }) => text.slice(start, end))).toEqual(["tol", "block", "(", "50", ".", '"']);
 });
 
-test("without an engine patterns are taken as they are", () => {
+test("without an engine patterns are taken as they are, and the filter says that it needs one", () => {
   expect(parseFilter("tool~/(a/").filter).not.toBeNull();
+  expect(hasPattern(filterOf("a -(b or tool~/x/)"))).toBe(true);
+  expect(hasPattern(filterOf("a -(b or tool:x)"))).toBe(false);
 });
 
 function nested(depth: number): string {

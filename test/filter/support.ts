@@ -1,4 +1,3 @@
-import { FIELDS } from "../../src/filter/fields.ts";
 import type { Filter, FilterNode } from "../../src/filter/filter.ts";
 import { parseFilter } from "../../src/filter/parse.ts";
 import { type FilterRow, textAt } from "../../src/filter/row.ts";
@@ -50,9 +49,4 @@ export function viewRow(row: Row): FilterRow {
       return args === undefined || answer === undefined ? undefined : `${args ?? ""}\n${answer ?? ""}`;
     },
   };
-}
-
-/** The names of the fields of a kind. */
-export function namesOf(kind: "text" | "word" | "amount"): string[] {
-  return FIELDS.filter((field) => field.kind === kind).map(({ name }) => name);
 }
