@@ -8,6 +8,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   wire: [],
   message: [],
   text: ["message"],
+  filter: ["message", "text"],
   session: ["message"],
   policy: ["errors", "text", "message", "session"],
   action: ["message", "session", "policy"],
