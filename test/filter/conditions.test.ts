@@ -158,7 +158,7 @@ test("a rule with these conditions matches what the filter finds", () => {
           params: part({ name: "n", arguments: args }),
           result: error === null && answer !== null ? part(answer) : null,
           error: error === null ? null : part(error),
-          session: { id: session, ageMs: () => 0, calls: () => 0, state: new Map() },
+          session: { id: session, ageMs: () => 0, messages: 1, methods: new Map(), calls: () => 0, state: new Map() },
         });
         expect(askRule(ready, view), text).toBe(
           compiled.test(viewRow({ ...row, error: row["error"] ?? null })) ? "yes" : "no",
