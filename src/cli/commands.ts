@@ -25,6 +25,16 @@ const EXIT_CODES = [
   "      could not be started or was lost",
 ];
 
+const ENVIRONMENT = [
+  "Environment:",
+  "  NO_COLOR            not empty: no colours",
+  "  FORCE_COLOR         1 for colours also where there is no terminal, 0 for none",
+  "  FAIRLEAD_AUDIT_KEY  the file with the key of audit logs",
+  "  XDG_STATE_HOME      where that key and logins are kept otherwise",
+];
+
+const SHOWN_OR_NOT = ["Exit codes:", "  0   it was shown", "  1   a mistake in the command line, or a fault of ours"];
+
 /** All commands, the proxy first. */
 export const COMMANDS: readonly Command[] = [
   {
@@ -56,7 +66,7 @@ export const COMMANDS: readonly Command[] = [
       HELP,
       { name: "version", value: null, help: "show the version" },
     ],
-    notes: EXIT_CODES,
+    notes: [...EXIT_CODES, "", ...ENVIRONMENT],
   },
   {
     name: "tools",
@@ -197,7 +207,7 @@ export const COMMANDS: readonly Command[] = [
     summary: "see what passes, what is hidden and what is refused, in a conversation with a small server",
     takes: "nothing",
     options: [HELP],
-    notes: [],
+    notes: SHOWN_OR_NOT,
   },
   {
     name: "demo-server",
@@ -214,7 +224,7 @@ export const COMMANDS: readonly Command[] = [
     summary: "show the help of a command",
     takes: "words",
     options: [HELP],
-    notes: [],
+    notes: SHOWN_OR_NOT,
   },
   {
     name: "version",
@@ -222,7 +232,7 @@ export const COMMANDS: readonly Command[] = [
     summary: "show the version",
     takes: "nothing",
     options: [HELP],
-    notes: [],
+    notes: SHOWN_OR_NOT,
   },
 ];
 

@@ -8,6 +8,7 @@ import type { Command } from "./commands.ts";
 import type { Config } from "./config.ts";
 import type { ErrorOutput } from "./error-output.ts";
 import type { Parsed } from "./options.ts";
+import { complain, createPaint } from "./output.ts";
 import type { Reloading } from "./reload.ts";
 import { findConfig, openLog, readCommand, readEnvironment, readPatterns, readTime, value } from "./settings.ts";
 
@@ -59,6 +60,7 @@ export async function runProxy(given: Parsed, command: Command, errors: ErrorOut
   const reloading = watching?.watchConfig(given, command, proxy, log) ?? null;
   guard(proxy, log, proxy.url === null ? null : reloading);
   if (isHungUp) reloading?.reload();
+  if (proxy.url !== null && wantsPaste(parsed)) await complain(await describePaste(parsed, proxy.url));
   if (proxy.url === null && process.stdin.isTTY)
     log.info("waiting for MCP messages on stdin; this is meant to be started by a client");
   const { code, lost, child } = await proxy.ended;
@@ -68,6 +70,19 @@ export async function runProxy(given: Parsed, command: Command, errors: ErrorOut
     log.info("the server ended", child.signal === null ? { code: child.code } : { signal: child.signal });
   if (lost) await errors.error({ message: "Lost connection to upstream MCP", remedy: "Shutting down proxy" });
   return code;
+}
+
+/** Whether a person sees what is written on stderr, and wants to. */
+function wantsPaste(parsed: Parsed): boolean {
+  const level = value(parsed, "log-level") ?? "info";
+  return process.stderr.isTTY && value(parsed, "log-format") !== "json" && (level === "info" || level === "debug");
+}
+
+async function describePaste(parsed: Parsed, url: string): Promise<string> {
+  const { composePaste } = await import("./paste.ts");
+  const asksForToken = parsed.values.has("auth-tokens") || parsed.values.has("auth-jwks");
+  const hosts = parsed.values.get("allow-host") ?? [];
+  return composePaste({ url, hosts, asksForToken }, createPaint(process.stderr, process.env));
 }
 
 /** What is audited, and what happens where that is not possible. */
