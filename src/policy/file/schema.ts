@@ -1,8 +1,9 @@
 import { headers, place, url, variables } from "./addresses.ts";
-import { byKind, headOf, list, map } from "./collections.ts";
+import { byKind, headOf, list, map, type Meanings } from "./collections.ts";
 import { INTERCEPTOR, NO_INTERCEPTOR } from "./interceptor.ts";
 import { ANOMALY, DASHBOARD, EXPERIMENTS, METRICS, RECORD, TRACING } from "./later.ts";
-import type { Wrong } from "./page.ts";
+import { WRONG, type Wrong } from "./page.ts";
+import { splitCommand } from "../split-command.ts";
 import { namePatterns } from "./patterns.ts";
 import type { AuthSettings, PinSettings, PolicySettings, StateSettings, UpstreamSettings } from "./settings.ts";
 import { later, needed, optional, refine, type Shape } from "./shape.ts";
@@ -16,14 +17,52 @@ const NONE = Object.freeze([]);
 const FILE = text({ what: "the path of a file" });
 const COUNT = integer({ min: 1, max: 1_000_000_000 });
 
-const UPSTREAM_KEYS = map({
-  url: optional(url(), "The server's URL. ${VAR} stands for a variable of the environment.", null),
-  command: optional(list(text({ what: "a word" }), { min: 1 }), "The server's program and its arguments.", null),
-  headers: optional(headers(), "Sent to the server at the URL. ${VAR} stands for a variable of the environment.", null),
-  env: optional(variables(), "For the program, beside our own environment.", null),
-  cwd: optional(text({ what: "a directory" }), "Where the program starts.", null),
-  on_loss: optional(choice(["exit", "keep"]), "What happens when the server is lost.", null),
-});
+/** The words of a command. Nothing here splits them: there is no shell. */
+const WORDS = list(text({ what: "a word" }), { min: 1 });
+const COMMAND: Shape<readonly string[]> = {
+  ...WORDS,
+  read(node, page) {
+    const written = node.kind === "scalar" && typeof node.value === "string" ? splitCommand(node.value) : null;
+    if (written !== null)
+      return page.wrong(node, "wrong-type", "command must be a list of words, not text", `Write ${showWords(written)}`);
+    const words = WORDS.read(node, page);
+    // A program in a directory may have spaces in its name.
+    const split = words === WRONG || words.length > 1 || /[\\/]/.test(words[0]) ? null : splitCommand(words[0]);
+    if (split !== null && node.kind === "list") {
+      const message = "The program has spaces in its name: there is no shell that splits it";
+      page.warn(node.item(0), "wrong-value", message, `Write ${showWords(split)}`);
+    }
+    return words;
+  },
+};
+
+/** A list in YAML. What means something else there stands in quotes. */
+function showWords(words: readonly string[]): string {
+  return `[${words.map((word) => (/^[\w./~][\w./@~+-]*$|^-[\w-]+$/.test(word) ? word : JSON.stringify(word))).join(", ")}]`;
+}
+
+const ARGUMENTS = "Put them behind the program: upstream: { command: [npx, -y, some-server] }";
+
+const UPSTREAM_KEYS = map(
+  {
+    url: optional(url(), "The server's URL. ${VAR} stands for a variable of the environment.", null),
+    command: optional(COMMAND, "The server's program and its arguments.", null),
+    headers: optional(
+      headers(),
+      "Sent to the server at the URL. ${VAR} stands for a variable of the environment.",
+      null,
+    ),
+    env: optional(variables(), "For the program, beside our own environment.", null),
+    cwd: optional(text({ what: "a directory" }), "Where the program starts.", null),
+    on_loss: optional(choice(["exit", "keep"]), "What happens when the server is lost.", null),
+  },
+  undefined,
+  {
+    args: ARGUMENTS,
+    type: "Take it out: a command is spoken to on stdin and stdout, and a URL by HTTP",
+    transport: "Take it out: a command is spoken to on stdin and stdout, and a URL by HTTP",
+  },
+);
 
 const UPSTREAM: Shape<UpstreamSettings> = refine(UPSTREAM_KEYS, (said, node, page) => {
   const keyOf = (name: string) =>
@@ -198,6 +237,26 @@ const LOG = map({
   file: optional(FILE, "Where to write it as well.", null),
 });
 
+/** Keys that belong into a section, or into another file. */
+const ELSEWHERE: Meanings = {
+  ...belongTo("tools", ["deny", "allow", "pin", "hide", "not_found"]),
+  ...belongTo("upstream", ["command", "url", "headers", "env", "cwd", "on_loss"]),
+  args: ARGUMENTS,
+  ...belongTo("interceptor", ["rules", "chain", "method_interceptors", "interceptors", "enabled", "mode"]),
+  ...belongTo("auth", ["tokens", "jwks", "issuer", "audience", "scopes", "identity_header"]),
+  ...belongTo("limits", ["max_message", "max_sessions", "max_open_calls", "max_children", "max_connections"]),
+  ...belongTo("timeouts", ["connection", "tool_list", "child_grace"]),
+  mcpServers:
+    "That is the config of a client. Here a server is upstream: { command: [npx, some-server], env: { NAME: value } }",
+  servers: "One file is for one server: write upstream: { command: [npx, some-server] }",
+  conditions: "Put it into a rule, under interceptor: { rules: [{ id: …, conditions: …, actions: … }] }",
+  actions: "Put it into a rule, under interceptor: { rules: [{ id: …, conditions: …, actions: … }] }",
+};
+
+function belongTo(section: string, keys: readonly string[]): Meanings {
+  return Object.fromEntries(keys.map((key) => [key, `It belongs to ${section}: { ${key}: … }`]));
+}
+
 /** A policy file. */
 export const POLICY = map(
   {
@@ -222,6 +281,7 @@ export const POLICY = map(
     log: optional(LOG, "The log for people.", LOG.defaults),
   },
   "keys and values",
+  ELSEWHERE,
 ) satisfies Shape<PolicySettings>;
 
 function versionShape(): Shape<1> {
