@@ -4,6 +4,7 @@ import { headerOf } from "../link/upstream/head.ts";
 import type { ResponseHead } from "../wire/http-head.ts";
 import { createEventTrail, type EventTrail } from "./event-trail.ts";
 import type { Say, Seat } from "./seats.ts";
+import { nameOf } from "./owner.ts";
 
 /** A client in one conversation. */
 export interface Guest {
@@ -57,7 +58,7 @@ export function createGuestBook({ seat, say, onExhausted, isGuarded, maxSessions
     const sayTo: Say = (direction, payload) => say(guest, direction, payload);
     const guest: Guest = {
       seat: seat(visit, sayTo, () => onExhausted(guest)),
-      principal: visit.principal?.id ?? null,
+      principal: nameOf(visit),
       say: sayTo,
       headers: visit.head.onward,
       id: null,
@@ -104,7 +105,7 @@ export function createGuestBook({ seat, say, onExhausted, isGuarded, maxSessions
       if (sessionId === null) return admit(visit);
       const known = byId.get(sessionId);
       if (known === undefined) return isGuarded || ended.has(sessionId) ? null : admit(visit);
-      if (isGuarded && known.principal !== (visit.principal?.id ?? null)) return null;
+      if (known.principal !== nameOf(visit)) return null;
       known.headers = onward;
       byId.delete(sessionId);
       byId.set(sessionId, known);

@@ -10,7 +10,7 @@ import { passOn } from "../relay/pass-on.ts";
 import { type EventFrame, replaceData } from "../wire/events.ts";
 import { announce } from "./announce.ts";
 import { CLOSED, refusedWith } from "./answers.ts";
-import { ownerOfSession } from "./owner.ts";
+import { nameOf, ownerOfSession } from "./owner.ts";
 import { answerHere, FULL, NO_SESSION, NOT_ALLOWED, readMessage } from "./refusal.ts";
 import { createSeat, type Knowledge, type Seat, type SeatOptions } from "./seats.ts";
 import { BODIES } from "./server-end.ts";
@@ -120,7 +120,7 @@ export function createThroughSse(options: ThroughSseOptions): ThroughSse {
           owner: ownerOfSession(visit),
           onExhausted: () => end(passenger),
         }),
-        principal: visit.principal?.id ?? null,
+        principal: nameOf(visit),
         visit,
         stream: null,
         endpoint: null,
@@ -168,7 +168,7 @@ export function createThroughSse(options: ThroughSseOptions): ThroughSse {
     visitMessages(visit) {
       if (visit.method !== "POST") return replyError(visit.response, 405, NOT_ALLOWED, "POST");
       const passenger = passengers.get(new URLSearchParams(visit.query).get("sessionId") ?? "");
-      if (passenger === undefined || passenger.principal !== (visit.principal?.id ?? null)) {
+      if (passenger === undefined || passenger.principal !== nameOf(visit)) {
         return replyError(visit.response, 404, NO_SESSION, null);
       }
       readMessage(visit, maxMessageBytes, (body) => {

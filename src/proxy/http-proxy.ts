@@ -1,7 +1,10 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { CLOSED } from "../bridge/answers.ts";
+import { ProxyError } from "../errors.ts";
 import { createGate } from "../link/http/gate.ts";
 import type { Door, Visit } from "../link/http/door.ts";
+import { showText } from "../message/text.ts";
+import { canNameClient } from "../policy/identity-header.ts";
 import type { Log } from "../record/log.ts";
 import type { ConversationEnd } from "./conversation.ts";
 import { checkBind, type ListenOptions, openGateway } from "./gateway.ts";
@@ -141,6 +144,10 @@ function readListen(settings: ListenSettings): ListenOptions {
     identityHeader,
     insecureBind = false,
   } = settings;
+  if (identityHeader !== undefined && !canNameClient(identityHeader)) {
+    const remedy = "Name one that a proxy sets, such as X-Forwarded-User";
+    throw new ProxyError("BAD_USAGE", `The header ${showText(identityHeader, 60)} cannot name the client`, remedy);
+  }
   const options = {
     port,
     host,

@@ -1,13 +1,14 @@
-import { headers, place, url, variables } from "./addresses.ts";
+import { place, url } from "./addresses.ts";
 import { byKind, headOf, list, map, type Meanings } from "./collections.ts";
 import { INTERCEPTOR, NO_INTERCEPTOR } from "./interceptor.ts";
 import { ANOMALY, DASHBOARD, EXPERIMENTS, METRICS, RECORD, TRACING } from "./later.ts";
-import { WRONG, type Wrong } from "./page.ts";
-import { splitCommand } from "../split-command.ts";
+import type { Wrong } from "./page.ts";
+import { IDENTITY_HEADER } from "../identity-header.ts";
 import { namePatterns } from "./patterns.ts";
-import type { AuthSettings, PinSettings, PolicySettings, StateSettings, UpstreamSettings } from "./settings.ts";
+import type { AuthSettings, PinSettings, PolicySettings, StateSettings } from "./settings.ts";
 import { later, needed, optional, refine, type Shape } from "./shape.ts";
 import { duration, size } from "./units.ts";
+import { ARGUMENTS, UPSTREAM } from "./upstream.ts";
 import { choice, integer, text } from "./values.ts";
 
 // Every key of a policy file stands here, or in the tables that are named here: what may be written,
@@ -16,78 +17,6 @@ import { choice, integer, text } from "./values.ts";
 const NONE = Object.freeze([]);
 const FILE = text({ what: "the path of a file" });
 const COUNT = integer({ min: 1, max: 1_000_000_000 });
-
-/** The words of a command. Nothing here splits them: there is no shell. */
-const WORDS = list(text({ what: "a word" }), { min: 1 });
-const COMMAND: Shape<readonly string[]> = {
-  ...WORDS,
-  read(node, page) {
-    const written = node.kind === "scalar" && typeof node.value === "string" ? splitCommand(node.value) : null;
-    if (written !== null)
-      return page.wrong(node, "wrong-type", "command must be a list of words, not text", `Write ${showWords(written)}`);
-    const words = WORDS.read(node, page);
-    // A program in a directory may have spaces in its name.
-    const split = words === WRONG || words.length > 1 || /[\\/]/.test(words[0]) ? null : splitCommand(words[0]);
-    if (split !== null && node.kind === "list") {
-      const message = "The program has spaces in its name: there is no shell that splits it";
-      page.warn(node.item(0), "wrong-value", message, `Write ${showWords(split)}`);
-    }
-    return words;
-  },
-};
-
-/** A list in YAML. What means something else there stands in quotes. */
-function showWords(words: readonly string[]): string {
-  return `[${words.map((word) => (/^[\w./~][\w./@~+-]*$|^-[\w-]+$/.test(word) ? word : JSON.stringify(word))).join(", ")}]`;
-}
-
-const ARGUMENTS = "Put them behind the program: upstream: { command: [npx, -y, some-server] }";
-
-const UPSTREAM_KEYS = map(
-  {
-    url: optional(url(), "The server's URL. ${VAR} stands for a variable of the environment.", null),
-    command: optional(COMMAND, "The server's program and its arguments.", null),
-    headers: optional(
-      headers(),
-      "Sent to the server at the URL. ${VAR} stands for a variable of the environment.",
-      null,
-    ),
-    env: optional(variables(), "For the program, beside our own environment.", null),
-    cwd: optional(text({ what: "a directory" }), "Where the program starts.", null),
-    on_loss: optional(choice(["exit", "keep"]), "What happens when the server is lost.", null),
-  },
-  undefined,
-  {
-    args: ARGUMENTS,
-    type: "Take it out: a command is spoken to on stdin and stdout, and a URL by HTTP",
-    transport: "Take it out: a command is spoken to on stdin and stdout, and a URL by HTTP",
-  },
-);
-
-const UPSTREAM: Shape<UpstreamSettings> = refine(UPSTREAM_KEYS, (said, node, page) => {
-  const keyOf = (name: string) =>
-    node.kind === "map" ? (node.entries.find((entry) => entry.name === name) ?? headOf(node)) : node;
-  const { url, command } = said;
-  if (url !== null && command !== null) {
-    return page.wrong(keyOf("command"), "wrong-value", "A server is a command or a URL, not both", "Take one out");
-  }
-  if (url === null && command === null) {
-    return page.wrong(
-      keyOf(""),
-      "missing-key",
-      "upstream has neither url nor command",
-      "Add url: http://localhost:3000/mcp, or command: [npx, some-server]",
-    );
-  }
-  const strange = url !== null ? (["env", "cwd"] as const) : (["headers", "on_loss"] as const);
-  for (const name of strange) {
-    if (said[name === "on_loss" ? "onLoss" : name] === null) continue;
-    const owner = url === null ? "url" : "command";
-    return page.wrong(keyOf(name), "wrong-value", `${name} goes with ${owner}, and there is none`, "Take it out");
-  }
-  if (url !== null) return { kind: "url", url, headers: said.headers ?? new Map(), onLoss: said.onLoss };
-  return { kind: "command", command: command ?? [], env: said.env ?? new Map(), cwd: said.cwd };
-});
 
 const NAMES = {
   deny: optional(namePatterns("deny"), "Regular expressions. What matches any of them is hidden and refused.", NONE),
@@ -199,11 +128,9 @@ const STATE = byKind<StateSettings>(
   "memory, or a map of keys",
 );
 
-/** Not one that says something else already, and that clients set themselves. */
-const IDENTITY_HEADER = text({
+const NAMING_HEADER = text({
   what: "the name of a header that says who the client is",
-  pattern:
-    /^(?!(?:authorization|cookie|host|origin|accept|connection|transfer-encoding|(?:mcp|content|sec|last-event)-.*)$)[a-z\d-]+$/i,
+  pattern: IDENTITY_HEADER,
   examples: ["X-Forwarded-User"],
 });
 const AUTH_KEYS = map({
@@ -212,14 +139,21 @@ const AUTH_KEYS = map({
   issuer: optional(text(), "Who signs tokens.", null),
   audience: optional(text(), "For whom they are signed.", null),
   scopes: optional(list(text()), "What they must be good for.", NONE),
-  identity_header: optional(IDENTITY_HEADER, "The header in which a proxy before this one names the client.", null),
+  identity_header: optional(NAMING_HEADER, "The header in which a proxy before this one names the client.", null),
 });
 const AUTH: Shape<AuthSettings> = refine(AUTH_KEYS, (given, node, page) => {
   const { tokens, jwks, issuer, audience, scopes, identityHeader } = given;
   const wrong = (message: string, suggestion: string): Wrong =>
     page.wrong(node.kind === "map" ? headOf(node) : node, "wrong-value", message, suggestion);
+  // Whoever was let in has a name already, and it is the one that was checked.
+  const warnOfHeader = (): void => {
+    if (identityHeader === null) return;
+    const message = "identity_header has no effect: tokens say who the client is";
+    page.warn(node.kind === "map" ? headOf(node) : node, "no-effect", message, "Take it out, or the tokens");
+  };
   const isJwt = jwks !== null || issuer !== null || audience !== null || scopes.length > 0;
   if (tokens !== null) {
+    warnOfHeader();
     if (isJwt) return wrong("Tokens come from a file or from an issuer, not from both", "Take tokens out, or the rest");
     return { kind: "tokens", file: tokens, identityHeader };
   }
@@ -228,6 +162,7 @@ const AUTH: Shape<AuthSettings> = refine(AUTH_KEYS, (given, node, page) => {
     const suggestion = "Write tokens, or jwks, issuer and audience, or identity_header";
     return wrong(isJwt ? "Keys alone do not say whose tokens to take" : "auth says nothing", suggestion);
   }
+  warnOfHeader();
   return { kind: "jwt", jwks, issuer, audience, scopes, identityHeader };
 });
 

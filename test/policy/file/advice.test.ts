@@ -182,6 +182,17 @@ describe("a condition that lets pass what is in doubt is a warning", () => {
   });
 });
 
+test("a header that names clients has no effect where tokens do", () => {
+  for (const auth of ["tokens: t.txt", 'jwks: "https://h/k", issuer: i, audience: a'])
+    expect(complaints(`auth: { ${auth}, identity_header: X-User }`)).toEqual([
+      expect.stringContaining("no-effect: identity_header has no effect: tokens say who the client is"),
+    ]);
+  expect(complaints("auth: { identity_header: X-User }")).toEqual([]);
+  // Clients add to these, and proxies only append.
+  for (const header of ["X-Forwarded-For", "Forwarded", "Via", "Authorization", "Mcp-Name"])
+    expect(complaints(`auth: { identity_header: ${header} }`)[0]).toContain("wrong-value");
+});
+
 describe("what to write instead is said, and can be written", () => {
   test.each([
     ["upstream: { command: npx -y x . }", "command must be a list of words, not text → Write [npx, -y, x, .]"],
