@@ -5,6 +5,7 @@ import { headerOf } from "../link/upstream/head.ts";
 import type { ResponseHead } from "../wire/http-head.ts";
 import { createEventTrail, type EventTrail } from "./event-trail.ts";
 import type { Say, Seat } from "./seats.ts";
+import { nameOf } from "./owner.ts";
 
 /** A client in one conversation. */
 export interface Guest {
@@ -63,7 +64,7 @@ export function createGuestBook(options: GuestBookOptions): GuestBook {
     const sayTo: Say = (direction, payload) => say(guest, direction, payload);
     const guest: Guest = {
       seat: seat(visit, sayTo, () => onExhausted(guest)),
-      principal: visit.principal?.id ?? null,
+      principal: nameOf(visit),
       say: sayTo,
       headers: withoutResumption(visit.head),
       id: null,
@@ -134,7 +135,7 @@ export function createGuestBook(options: GuestBookOptions): GuestBook {
       if (sessionId === null) return admit(visit);
       const known = byId.get(sessionId);
       if (known === undefined) return isGuarded || ended.has(sessionId) ? null : arrive(sessionId, visit);
-      if (isGuarded && known.principal !== (visit.principal?.id ?? null)) return null;
+      if (known.principal !== nameOf(visit)) return null;
       known.headers = withoutResumption(visit.head);
       byId.delete(sessionId);
       byId.set(sessionId, known);

@@ -13,7 +13,7 @@ import { type EventFrame, replaceData } from "../wire/event-fields.ts";
 import { announce } from "./announce.ts";
 import { CLOSED, failureOf, refusedWith } from "./answers.ts";
 import { createBrake } from "./brake.ts";
-import { ownerOfSession } from "./owner.ts";
+import { nameOf, ownerOfSession } from "./owner.ts";
 import { answerHere, FULL, NO_SESSION, NOT_ALLOWED, noteRefusal, readMessage } from "./refusal.ts";
 import { createSeat, type Knowledge, type Seat, type SeatOptions } from "./seats.ts";
 import { BODIES } from "./server-end.ts";
@@ -130,7 +130,7 @@ export function createThroughSse(options: ThroughSseOptions): ThroughSse {
           owner: ownerOfSession(visit),
           onExhausted: () => end(passenger),
         }),
-        principal: visit.principal?.id ?? null,
+        principal: nameOf(visit),
         visit,
         stream: null,
         endpoint: null,
@@ -192,7 +192,7 @@ export function createThroughSse(options: ThroughSseOptions): ThroughSse {
     visitMessages(visit) {
       if (visit.method !== "POST") return replyError(visit.response, 405, NOT_ALLOWED, "POST");
       const passenger = passengers.get(new URLSearchParams(visit.query).get("sessionId") ?? "");
-      if (passenger === undefined || passenger.principal !== (visit.principal?.id ?? null)) {
+      if (passenger === undefined || passenger.principal !== nameOf(visit)) {
         return replyError(visit.response, 404, NO_SESSION, null);
       }
       readMessage(visit, maxMessageBytes, (body) => {

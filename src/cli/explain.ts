@@ -19,6 +19,8 @@ export async function runExplain(parsed: Parsed): Promise<number> {
     );
   const message = readMessage(parsed);
   const request = value(parsed, "request") ?? null;
+  checkMessage(message, "message");
+  if (request !== null) checkMessage(request, "request");
   const { settings, folder } = await loadPolicyFile(value(parsed, "config") ?? DEFAULT_FILE, process.env);
   const direction = (value(parsed, "direction") ?? (request === null ? "up" : "down")) as "up" | "down";
   const explanation = await explainMessage({
@@ -71,6 +73,31 @@ function composeCall(tool: string, args: string): string {
   }
   const params = `{"name":${JSON.stringify(tool)},"arguments":${args}}`;
   return `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":${params}}`;
+}
+
+/** Throws where a text is not a message at all. What is only wrong with one is for the explanation. */
+function checkMessage(text: string, option: string): void {
+  const problem = findProblem(text);
+  if (problem === null) return;
+  throw usage(`What --${option} says is not a message: ${problem}`, `Write JSON-RPC, such as ${MESSAGE_EXAMPLE}`);
+}
+
+const MESSAGE_EXAMPLE = `'{"jsonrpc":"2.0","id":1,"method":"tools/list"}'`;
+
+function findProblem(text: string): string | null {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    return text.trim() === "" ? "it is empty" : "it is not JSON";
+  }
+  const parts = Array.isArray(value) ? (value as unknown[]) : [value];
+  if (parts.length === 0) return "the list is empty";
+  for (const part of parts) {
+    if (typeof part !== "object" || part === null || Array.isArray(part)) return "it is not an object";
+    if (!["method", "result", "error"].some((name) => name in part)) return "it has neither method, result nor error";
+  }
+  return null;
 }
 
 const DEFAULT_FILE = "fairlead.yaml";

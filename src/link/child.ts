@@ -115,7 +115,10 @@ export function cannotRun(command: string, cause: NodeJS.ErrnoException): ProxyE
     case "ENOTDIR":
     case "ENAMETOOLONG":
     case "ERR_INVALID_ARG_VALUE": {
-      const remedy = "Check the spelling, or give the full path";
+      const isLine = /\S\s+\S/.test(command) && !/[\\/].*\s/.test(command);
+      const remedy = isLine
+        ? "It has spaces in it, and nothing splits it: take away the quotes around all of it"
+        : "Check the spelling, or give the full path";
       return new ProxyError("COMMAND_NOT_FOUND", `Command not found: ${shown}`, remedy, { cause });
     }
     case "EMFILE":

@@ -1,9 +1,12 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { CLOSED } from "../bridge/answers.ts";
+import { ProxyError } from "../errors.ts";
 import { descriptorLimit } from "../link/descriptors.ts";
 import { createGate } from "../link/http/gate.ts";
 import type { Door, Visit } from "../link/http/door.ts";
 import { makeRoomFor } from "../link/memory.ts";
+import { showText } from "../message/text.ts";
+import { canNameClient } from "../policy/identity-header.ts";
 import type { ToolFilter } from "../policy/tool-filter.ts";
 import type { Log } from "../record/log.ts";
 import { type ConnectionKeeper, createConnection } from "./connection.ts";
@@ -172,6 +175,10 @@ function readListen(settings: ListenSettings): ListenOptions {
     identityHeader,
     insecureBind = false,
   } = settings;
+  if (identityHeader !== undefined && !canNameClient(identityHeader)) {
+    const remedy = "Name one that a proxy sets, such as X-Forwarded-User";
+    throw new ProxyError("BAD_USAGE", `The header ${showText(identityHeader, 60)} cannot name the client`, remedy);
+  }
   const options = {
     port,
     host,

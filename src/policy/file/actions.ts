@@ -159,11 +159,26 @@ const ACTIONS: Readonly<Record<RuleAction["does"] | "hold", Clause<RuleAction>>>
   rate_limit: {
     help: "Refuse what comes too often. The window slides.",
     shape: refine(
-      map({
-        key: needed(template("a key such as ${session_id}:${method}"), "What is counted together."),
-        limit: needed(COUNT, "How many may pass in a window."),
-        window: needed(duration(), "How long a window is."),
-      }),
+      map(
+        {
+          key: needed(template("a key such as ${session_id}:${method}"), "What is counted together."),
+          limit: needed(COUNT, "How many may pass in a window."),
+          window: needed(duration(), "How long a window is."),
+        },
+        undefined,
+        {
+          per: "Write window",
+          interval: "Write window",
+          period: "Write window",
+          duration: "Write window",
+          max: "Write limit",
+          requests: "Write limit",
+          count: "Write limit",
+          per_minute: "Write limit: …, window: 1m",
+          per_second: "Write limit: …, window: 1s",
+          per_hour: "Write limit: …, window: 1h",
+        },
+      ),
       ({ key, limit, window }) => ({ does: "rate_limit", key, limit, windowMs: window }),
     ),
   },
@@ -189,8 +204,29 @@ const ACTIONS: Readonly<Record<RuleAction["does"] | "hold", Clause<RuleAction>>>
   },
 };
 
+/** The names of all actions. */
+export const ACTION_NAMES = Object.keys(ACTIONS);
+
 /** An action of any kind, described once. */
-export const ANY_ACTION: Shape<RuleAction> = clause("action", ACTIONS);
+export const ANY_ACTION: Shape<RuleAction> = clause("action", ACTIONS, {
+  deny: "Write block: the reason",
+  refuse: "Write block: the reason",
+  reject: "Write block: the reason",
+  drop: "Write block: the reason. A notification is dropped by it",
+  error: "Write inject_error: { code: …, message: … }, or block: the reason",
+  pass: "Write allow",
+  permit: "Write allow",
+  redact: "Write transform: { redact: { kinds: [secrets] } }",
+  mask: "Write transform: { redact: { kinds: [secrets] } }",
+  truncate: "Write transform: { truncate: 1000 }",
+  strip_control: "Write transform: strip_control",
+  json_patch: "Write transform: { json_patch: [{ op: …, path: … }] }",
+  module: "Write transform: { module: ./yours.mjs }",
+  throttle: "Write rate_limit: { key: …, limit: …, window: … }",
+  script: "Write run_script: { path: … }",
+  notify: "Write webhook: { url: … }",
+  rewrite: "Write set_param: { field: …, value: … }, or set_result",
+});
 
 /** An action that needs no value: `- allow`, `- allow:` and `- allow: true` are the same. */
 function bare(action: RuleAction, help: string): Clause<RuleAction> {

@@ -157,8 +157,25 @@ const CONDITIONS: Readonly<Record<Condition["is"], Clause<Condition>>> = {
   },
 };
 
+/** The names of all conditions but `direction`, which rules have, too. */
+export const CONDITION_NAMES = Object.keys(CONDITIONS).filter((name) => name !== "direction");
+
 /** A condition of any kind, described once. */
-export const ANY_CONDITION: Shape<Condition> = clause("condition", CONDITIONS);
+export const ANY_CONDITION: Shape<Condition> = clause("condition", CONDITIONS, {
+  method: "Write method_equals: tools/call",
+  tool: "Write tool_matches: ^name$",
+  tool_equals: "Write tool_matches: ^name$, or param_equals: { field: name, value: … }",
+  tool_in: "Write param_in: { field: name, values: […] }",
+  param: "Write param_equals: { field: arguments.…, value: … }",
+  client: "Write client_matches: ^name$",
+  identity: "Write identity_matches: ^name$",
+  path: "Write touches: { paths: […] } to refuse, or param_within: { field: …, paths: […] } to allow",
+  path_matches: "Write touches: { globs: […] } to refuse, or param_within: { field: …, paths: […] } to allow",
+  and: "Write all",
+  or: "Write any",
+  none: "Write not: { any: […] }",
+  expression: "Write cel",
+});
 
 function onField(
   root: "params" | "result",

@@ -181,3 +181,83 @@ describe("a condition that lets pass what is in doubt is a warning", () => {
     expect(complaints(text)).toEqual([]);
   });
 });
+
+test("a header that names clients has no effect where tokens do", () => {
+  for (const auth of ["tokens: t.txt", 'jwks: "https://h/k", issuer: i, audience: a'])
+    expect(complaints(`auth: { ${auth}, identity_header: X-User }`)).toEqual([
+      expect.stringContaining("no-effect: identity_header has no effect: tokens say who the client is"),
+    ]);
+  expect(complaints("auth: { identity_header: X-User }")).toEqual([]);
+  // Clients add to these, and proxies only append.
+  for (const header of ["X-Forwarded-For", "Forwarded", "Via", "Authorization", "Mcp-Name"])
+    expect(complaints(`auth: { identity_header: ${header} }`)[0]).toContain("wrong-value");
+});
+
+describe("what to write instead is said, and can be written", () => {
+  test.each([
+    ["upstream: { command: npx -y x . }", "command must be a list of words, not text → Write [npx, -y, x, .]"],
+    [
+      `upstream: { command: "npx -y @a/b 'my dir'" }`,
+      'command must be a list of words, not text → Write [npx, -y, "@a/b", "my dir"]',
+    ],
+    [
+      "upstream: { command: [npx -y x] }",
+      "The program has spaces in its name: there is no shell that splits it → Write [npx, -y, x]",
+    ],
+    ["upstream: { command: npx }", "command must be a list, not text → Put it in brackets: [npx]"],
+    ["upstream: { command: [npx], args: [-y] }", "Unknown key: args → Put them behind the program"],
+    ["upstream: { command: [npx], type: stdio }", "Unknown key: type → Take it out"],
+    [
+      "mcpServers: { a: { command: npx } }",
+      "Unknown key: mcpServers → That is the config of a client. Here a server is upstream:",
+    ],
+    ["deny: [x]", "Unknown key: deny → It belongs to tools: { deny: … }"],
+    ["rules: []", "Unknown key: rules → It belongs to interceptor: { rules: … }"],
+    ["command: [npx]", "Unknown key: command → It belongs to upstream: { command: … }"],
+    ["tokens: a", "Unknown key: tokens → It belongs to auth: { tokens: … }"],
+    ["recrod: a", "Unknown key: recrod → Known here: version, upstream,"],
+    [withRule("[]", "[{ deny: no }]"), "Unknown action: deny → Write block: the reason"],
+    [withRule("[]", "[deny]"), "Unknown action: deny → Write block: the reason"],
+    [
+      withRule("[]", "[{ redact: [secrets] }]"),
+      "Unknown action: redact → Write transform: { redact: { kinds: [secrets] } }",
+    ],
+    [withRule("[]", "[{ blok: x }]"), "Unknown action: blok → Did you mean block?"],
+    [withRule("[{ tool: x }]"), "Unknown condition: tool → Write tool_matches: ^name$"],
+    [withRule("[{ or: [] }]"), "Unknown condition: or → Write any"],
+    ["interceptor: { rules: [{ id: a, block: no }] }", "Unknown key: block → Put it under actions: [{ block: … }]"],
+    [
+      "interceptor: { rules: [{ id: a, tool_matches: x }] }",
+      "Unknown key: tool_matches → Put it under conditions: [{ tool_matches: … }]",
+    ],
+    ["interceptor: { rules: [{ id: a, when: x }] }", "Unknown key: when → Write conditions"],
+  ])("%s", (text, expected) => {
+    expect(
+      complaints(text).some((line) => line.includes(expected)),
+      complaints(text).join("\n"),
+    ).toBe(true);
+  });
+
+  test("a rate limit has a window", () => {
+    for (const key of ["per", "interval", "period"]) {
+      const text = withRule("[]", `[{ rate_limit: { key: a, limit: 3, ${key}: 1m } }]`);
+      expect(complaints(text)).toContainEqual(expect.stringContaining(`Unknown key: ${key} → Write window`));
+    }
+  });
+
+  test("a list that is not closed does not make the file empty", () => {
+    expect(complaints("tools: { deny: [a, b }\n")).toEqual([expect.stringContaining("syntax: This is not YAML")]);
+    expect(complaints("# nothing\n")).toEqual([expect.stringContaining("empty-file: The file is empty")]);
+  });
+
+  test("nothing is offered that would be refused", () => {
+    const keys = ["recrod", "dashbord", "metrcs", "anomly", "experimens", "tracng"];
+    for (const key of keys)
+      expect(complaints(`${key}: x`)[0]).not.toMatch(/record|dashboard|metrics|anomaly|experiments|tracing/);
+    expect(complaints(withRule("[]", "[{ hlod: x }]"))[0]).not.toContain("hold");
+    expect(complaints("limits: { max_dept: 3 }")[0]).not.toContain("max_depth");
+    // What is offered is taken.
+    const suggested = /Write (.*)$/.exec(complaints("upstream: { command: npx -y @a/b }")[0])?.[1];
+    expect(complaints(`upstream: { command: ${suggested} }`)).toEqual([]);
+  });
+});
