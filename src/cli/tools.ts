@@ -24,6 +24,7 @@ export async function runTools(given: Parsed, command: Command): Promise<number>
   const report = await inspectTools({
     deny,
     allow,
+    ...(config?.policy.policy === undefined ? {} : { policy: config.policy.policy }),
     ...server,
     ...readPins(parsed, config?.policy.policy?.tools.pin?.file),
     env: readEnvironment(parsed),
