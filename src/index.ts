@@ -5,6 +5,8 @@ export type {
   InterceptResult,
   MethodCounts,
   MethodInterceptor,
+  TransformFunction,
+  TransformSubject,
 } from "./chain/interceptors/interceptor.ts";
 export { ConnectionError, ProxyError, type ProxyErrorCode } from "./errors.ts";
 export type { PolicySettings } from "./policy/file/settings.ts";

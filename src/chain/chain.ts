@@ -6,6 +6,7 @@ import { beginLook, type Doubt } from "../policy/rules/view.ts";
 import { type Decision, PASS } from "../policy/verdict.ts";
 import type { Turn } from "../session/turn.ts";
 import { canRefuse, foresee, isDeciding, isWatching, nameOf, perform, sendCopies, type Transforms } from "./actions.ts";
+import { following, isHiding, isOwnReply } from "./candidates.ts";
 import { createInsight } from "./insight.ts";
 import { countCall, findExempt, keepMemo, learnFromAnswer, type Wants } from "./keep.ts";
 import type { ChainServices, ForkWatch } from "./services.ts";
@@ -290,21 +291,3 @@ const BY_DEFAULT: WireError = {
   message: "Blocked by policy",
   data: { rule: "default", action: "block" },
 };
-
-/** A reply that the same rule is still making. */
-function isOwnReply({ ruling }: Walk, { rule }: CompiledRule): boolean {
-  return ruling?.verdict.do === "reply" && ruling.rule === nameOf(rule);
-}
-
-/** Those that come after a candidate. */
-function following({ compiled }: Candidate, candidates: readonly Candidate[]): Candidate[] {
-  const { priority } = compiled.rule;
-  return candidates.filter(({ compiled: other }) => {
-    if (other.rule.priority !== priority) return other.rule.priority < priority;
-    return other.order > compiled.order;
-  });
-}
-
-function isHiding({ rule }: CompiledRule): boolean {
-  return rule.actions.some(({ does }) => does === "hide");
-}

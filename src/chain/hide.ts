@@ -40,32 +40,54 @@ function listForm(key: string, ...names: string[]): ListForm {
  * result, and its name as the tool. What cannot be judged is hidden. Throws where there are too many to be judged.
  */
 export function hideElements(message: Message, view: View, compiled: CompiledRule, work: Work): Change {
-  const { bytes, envelope } = message;
-  if (envelope.kind !== "result" || bytes[envelope.result.start] !== OPEN_OBJECT) return NO_CHANGE;
+  const lists = judgeElements(message, view, compiled, work);
+  if (lists === "unclear") return problem("peers could see different lists in it");
+  if (lists.length === 0) return NO_CHANGE;
   const edits: Edit[] = [];
+  for (const elements of lists)
+    for (const edit of cutElements(elements, (index) => elements[index].isHidden)) edits.push(edit);
+  return { edits };
+}
+
+/** An element of a list, and what a rule makes of it. */
+export interface JudgedElement extends Span {
+  readonly name: string | null;
+  readonly isHidden: boolean;
+  /** What the rule saw; null where the element was hidden without being looked at. */
+  readonly view: View | null;
+}
+
+/** What a rule that hides makes of each element of the lists in a result; "unclear" where peers could see other lists. */
+export function judgeElements(
+  { bytes, envelope }: Message,
+  view: View,
+  compiled: CompiledRule,
+  work: Work,
+): JudgedElement[][] | "unclear" {
+  if (envelope.kind !== "result" || bytes[envelope.result.start] !== OPEN_OBJECT) return [];
+  const lists: JudgedElement[][] = [];
   let isClear = true;
   spend(work, walkSteps(envelope.result.end - envelope.result.start));
   eachKey(bytes, envelope.result, (keyStart, keyEnd, start, end) => {
     const list = LISTS.find(({ key }) => isSpelled(bytes, keyStart, keyEnd, key));
     if (list === undefined) isClear = !isAlikeAt(bytes, keyStart, keyEnd, FOLDED);
-    else if (bytes[start] === OPEN_ARRAY) {
-      const elements = listElements(bytes, { start, end });
-      const isHidden = elements.map((element) => matches(bytes, element, list, view, compiled, work));
-      for (const edit of cutElements(elements, (index) => isHidden[index])) edits.push(edit);
-    }
+    else if (bytes[start] === OPEN_ARRAY)
+      lists.push(
+        listElements(bytes, { start, end }).map((element) => judgeElement(bytes, element, list, view, compiled, work)),
+      );
     return isClear;
   });
-  return isClear ? { edits } : problem("peers could see different lists in it");
+  return isClear ? lists : "unclear";
 }
 
-function matches(
+function judgeElement(
   bytes: Buffer,
   element: Span,
   { names, folded }: ListForm,
   view: View,
   compiled: CompiledRule,
   work: Work,
-): boolean {
+): JudgedElement {
   spend(work, STEPS_PER_ELEMENT + walkSteps(element.end - element.start));
   const found: (string | null)[] = names.map(() => null);
   let isClear = true;
@@ -76,10 +98,11 @@ function matches(
       else isClear = !isAlikeAt(bytes, keyStart, keyEnd, folded);
       return isClear;
     });
-  // What some peer would call it by is hidden, whatever the rule makes of the name that we see.
-  if (!isClear) return true;
   const name = found.find((text) => text !== null) ?? null;
-  return askRule(compiled, beginLook(view.ofElement(name, { bytes, ...element }), work)) !== "no";
+  // What some peer would call it by is hidden, whatever the rule makes of the name that we see.
+  if (!isClear) return { ...element, name, isHidden: true, view: null };
+  const own = view.ofElement(name, { bytes, ...element });
+  return { ...element, name, isHidden: askRule(compiled, beginLook(own, work)) !== "no", view: own };
 }
 
 /** What it costs to begin with an element, whatever is asked about it. */

@@ -54,7 +54,14 @@ export function readTime(parsed: Parsed, name: string, fallback: number): number
   const text = value(parsed, name);
   if (text === undefined) return fallback;
   const match = /^(\d+(?:\.\d+)?)(ms|s|m|h)$/.exec(text);
-  const milliseconds = match === null ? 0 : Number(match[1]) * UNITS[match[2] as keyof typeof UNITS];
+  const exact = match === null ? 0 : Number(match[1]) * UNITS[match[2] as keyof typeof UNITS];
+  const milliseconds = Math.round(exact);
+  // What does not come out even only because of how numbers are kept (1.1s) is a whole number all the same.
+  const isWhole = Math.abs(exact - milliseconds) < 1e-6 * Math.max(1, milliseconds);
+  if (exact > 0 && exact <= MAX_TIMER_MS && !isWhole) {
+    const remedy = `Write whole milliseconds, such as --${name} ${Math.ceil(exact)}ms`;
+    throw usage(`Not a whole number of milliseconds: --${name} ${showWord(text)}`, remedy);
+  }
   if (!(milliseconds > 0 && milliseconds <= MAX_TIMER_MS)) {
     const remedy = `Write a number and a unit (ms, s, m or h), such as --${name} 10s`;
     throw usage(`Not a positive duration: --${name} ${showWord(text)}`, remedy);

@@ -32,6 +32,7 @@ export async function runTools(given: Parsed, command: Command, errors: ErrorOut
   const report = await inspectTools({
     deny,
     allow,
+    ...(config?.policy.policy === undefined ? {} : { policy: config.policy.policy }),
     ...server,
     onProgress: progress.tell,
     ...(interruption === null ? {} : { signal: interruption.signal }),

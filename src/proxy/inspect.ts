@@ -1,5 +1,6 @@
 import { startChild } from "../link/child.ts";
 import { createExcess } from "../message/gist.ts";
+import type { PolicySettings } from "../policy/file/settings.ts";
 import type { Pattern } from "../policy/patterns.ts";
 import { createToolFilter } from "../policy/tool-filter.ts";
 import type { Log } from "../record/log.ts";
@@ -20,7 +21,7 @@ import type { PinReport } from "./inspect-pins.ts";
 /** One tool of a server, and what becomes of it. */
 export interface ToolReport {
   readonly name: string;
-  /** The pattern that hides it, or null where it stays. */
+  /** The pattern that hides it, or the rule (`rule:<id>`); null where it stays. */
   readonly hiddenBy: string | null;
   /** Its definition, as the server wrote it. */
   readonly definition: string;
@@ -57,6 +58,8 @@ export interface InspectOptions {
   /** Patterns as for `createProxy`. */
   readonly deny?: readonly (Pattern | string)[];
   readonly allow?: readonly (Pattern | string)[];
+  /** What a policy file says: its rules may hide tools as well. Its patterns count where `deny` and `allow` are not given. */
+  readonly policy?: PolicySettings;
   /** The lock file that remembers the definitions of tools. It is compared with the list, and not written. */
   readonly pin?: string;
   /** Remembers tools as they are now, in that file: all of them, or those with these names. */
@@ -83,8 +86,11 @@ export interface InspectOptions {
 /** Starts a server, asks it for its tools, ends it, and says what the filter would do. */
 export async function inspectTools(options: InspectOptions): Promise<InspectReport> {
   checkOptions(options, OPTIONS);
-  const filterOptions = { deny: readPatterns(options, "deny"), allow: readPatterns(options, "allow") };
-  const { pin } = options;
+  const { pin, policy } = options;
+  const filterOptions = {
+    deny: options.deny === undefined && policy !== undefined ? policy.tools.deny : readPatterns(options, "deny"),
+    allow: options.allow === undefined && policy !== undefined ? policy.tools.allow : readPatterns(options, "allow"),
+  };
   // Before anything is started: a file that cannot be trusted ends it.
   const lock = pin === undefined ? null : (await import("./inspect-pins.ts")).openPinInspection(pin, options);
   const catalogue = await fetchList(options, "either");
@@ -92,7 +98,8 @@ export async function inspectTools(options: InspectOptions): Promise<InspectRepo
   if (lock !== null && accept !== null) await lock.accept(await fetchBoth(options, catalogue), accept);
   const filter = createToolFilter({ ...filterOptions, pins: lock?.book ?? null });
   const names = catalogue.tools.map((tool) => tool.name);
-  const hidden = filter.hiddenAmong(catalogue.tools);
+  const byRule = policy === undefined ? [] : await findHiders(policy, catalogue);
+  const hidden = filter.hiddenAmong(catalogue.tools).map((by, index) => by ?? byRule.at(index) ?? null);
   const shown = catalogue.tools.filter((_, index) => hidden[index] === null);
   const { unmatched } = filter.view(catalogue);
   const pinned = lock?.compare(catalogue.tools) ?? null;
@@ -112,6 +119,12 @@ export async function inspectTools(options: InspectOptions): Promise<InspectRepo
     faults: catalogue.faults,
     pins: pinned?.report ?? null,
   };
+}
+
+/** What the rules of a policy hide, under the names that rules have in the log. */
+async function findHiders({ interceptor }: PolicySettings, { tools }: Catalogue): Promise<(string | null)[]> {
+  const { findHidingRules } = await import("./hiding-rules.ts");
+  return (await findHidingRules(interceptor, tools)).map((id) => (id === null ? null : `rule:${id}`));
 }
 
 function fetchList(options: InspectOptions, era: Era | "either"): Promise<Catalogue> {
@@ -154,6 +167,7 @@ const OPTIONS = [
   "cwd",
   "deny",
   "allow",
+  "policy",
   "pin",
   "accept",
   "timeoutMs",

@@ -4,6 +4,7 @@ import type { Chain, PendingDecision, Walked } from "../chain/chain.ts";
 import { composeResult } from "../message/compose.ts";
 import { type Message, openMessage, opposite, whole } from "../message/message.ts";
 import { judge, type Policy } from "../policy/judge.ts";
+import { NOT_CHECKED } from "../policy/tool-filter.ts";
 import { UNKNOWN_LIST } from "../policy/tools.ts";
 import { type Decision, PASS } from "../policy/verdict.ts";
 import type { PolicyStamp } from "../record/event.ts";
@@ -45,7 +46,7 @@ export type Decide = (turn: Turn, rules: Rules) => Outcome | Promise<Outcome>;
 /** Makes what decides: the filter first, then the chain, and the filter again where the chain changed something. */
 export function createDecide({ session, learner, witness, room, settle }: DecideOptions): Decide {
   function decide(turn: Turn, rules: Rules): Outcome | Promise<Outcome> {
-    const decision = judgeFirst(turn, rules);
+    const decision = judgeFirst(turn, rules, witness);
     const { chain } = rules;
     switch (decision.verdict.do) {
       case "park":
@@ -167,12 +168,23 @@ export function createDecide({ session, learner, witness, room, settle }: Decide
 }
 
 /** What the filter and all before it say. */
-function judgeFirst(turn: Turn, { policy, observe }: Rules): Decision {
+function judgeFirst(turn: Turn, { policy, observe }: Rules, witness: Witness): Decision {
   const decision = judge(policy, turn);
   const { verdict, rule } = decision;
   if (!observe || verdict.do === "pass" || rule === null || !OF_THE_FILTER.test(rule)) return decision;
   // A list from memory is no more than what the server would say.
-  return verdict.do === "reply" || verdict.do === "park" ? PASS : { ...PASS, note: `would:${verdict.do}:${rule}` };
+  if (verdict.do === "reply") return PASS;
+  const would = verdict.do === "park" ? (isDeniedByName(policy, turn) ? "deny" : null) : verdict.do;
+  if (would === null) return PASS;
+  witness.count(`would ${would} ${rule}`);
+  return { ...PASS, note: `would:${would}:${rule}` };
+}
+
+/** Whether the patterns of the tool filter hide a tool, whatever else the server has: its list is not known yet. */
+function isDeniedByName({ tools }: Policy, { opens }: Turn): boolean {
+  if (tools === null || opens?.method.name !== "tools/call" || opens.subject === null) return false;
+  const [by] = tools.hiddenBy([opens.subject]);
+  return by !== null && by !== NOT_CHECKED;
 }
 
 const OF_THE_FILTER = /^(?:tools|prompts|resources|names)(?::|$)/;

@@ -10,6 +10,37 @@ const BLOCK_DELETE = rules(`- id: no-deletes
     - block: "No deletes"
     - log: { level: warn, message: "tried \${tool}" }`);
 
+describe("redact", () => {
+  const REDACT = rules(`- id: falcon
+  direction: down
+  conditions: [{ method_equals: tools/call }]
+  actions: [{ transform: { redact: { kinds: [secrets], patterns: ["(?i)project falcon"] } } }]`);
+
+  test("looks through answers of megabytes, and finds what stands at the edge of a piece", async () => {
+    const { client, server, heard } = await stageRules(REDACT);
+    const text = `${"lorem ipsum ".repeat(100_000)}Project Falcon${" dolor sit".repeat(100_000)}`;
+    await client(call(1, "read"));
+    await server(result(1, { content: [{ type: "text", text }] }));
+    expect(heard("client")).toBe(
+      result(1, { content: [{ type: "text", text: text.replace("Project Falcon", "[redacted]") }] }),
+    );
+  });
+
+  test("says why where there is too much to look through", async () => {
+    const { client, server, heard } = await stageRules(
+      rules(`- id: slow
+  direction: down
+  conditions: [{ method_equals: tools/call }]
+  actions: [{ transform: { redact: { patterns: ["a(?s:.*)b|a"] } } }]`),
+    );
+    await client(call(1, "read"));
+    await server(result(1, { text: "a".repeat(300_000) }));
+    expect(heard("client")).toMatch(
+      /"message":"Blocked by policy: it cannot be judged: it takes more than \d+ steps of work; send or ask for less at a time"/,
+    );
+  });
+});
+
 describe("block", () => {
   test("answers a request, with the rule's name, and lets others pass byte for byte", async () => {
     const { client, heard, effects } = await stageRules(BLOCK_DELETE);

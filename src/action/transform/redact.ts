@@ -1,4 +1,5 @@
 import type { RulePattern } from "../../policy/rules/rule.ts";
+import type { Work } from "../../policy/rules/work.ts";
 import type { Range } from "../../policy/sensitive/finder.ts";
 import { kindsOf, SENSITIVE_KINDS, type SensitiveKind } from "../../policy/sensitive/kinds.ts";
 import type { TextChange } from "./texts.ts";
@@ -16,7 +17,7 @@ export function createRedaction({ kinds, patterns, by }: RedactOptions): TextCha
   const holdsSecretKey = wanted.has("aws");
   // Most texts hold nothing: one look tells.
   const hint = new RegExp(Array.from(wanted, (kind) => SENSITIVE_KINDS[kind].hint.source).join("|") || "(?!)");
-  return (text, key) => {
+  return (text, key, work) => {
     if (text.length === 0) return text;
     // Alone it is any forty characters; its name gives it away.
     if (holdsSecretKey && key !== null && text.length === 40 && SECRET_KEY.test(key)) return named(by, "aws");
@@ -25,7 +26,7 @@ export function createRedaction({ kinds, patterns, by }: RedactOptions): TextCha
       for (const kind of wanted) for (const range of SENSITIVE_KINDS[kind].find(text)) found.push({ ...range, kind });
     }
     for (const pattern of patterns)
-      for (const range of places(pattern, text)) found.push({ ...range, kind: "pattern" });
+      for (const range of places(pattern, text, work)) found.push({ ...range, kind: "pattern" });
     return found.length === 0 ? text : replace(text, found, by);
   };
 }
@@ -36,8 +37,8 @@ interface Found extends Range {
 
 const SECRET_KEY = /secret_?access_?key$/i;
 
-function places(pattern: RulePattern, text: string): readonly Range[] {
-  if (pattern.findAll !== undefined) return pattern.findAll(text).filter(({ start, end }) => end > start);
+function places(pattern: RulePattern, text: string, work: Work | undefined): readonly Range[] {
+  if (pattern.findAll !== undefined) return pattern.findAll(text, work).filter(({ start, end }) => end > start);
   return pattern.test(text) ? [{ start: 0, end: text.length }] : [];
 }
 

@@ -1,3 +1,6 @@
+// What rules change messages with is code of the same people.
+export type { TransformFunction, TransformSubject } from "../../action/transform/module.ts";
+
 /** A message, as interceptors see it. Values are copies: to change the message, return what it should be. */
 export interface Intercepted {
   readonly kind: "request" | "notification" | "result" | "error";

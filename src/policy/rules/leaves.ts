@@ -176,7 +176,7 @@ function matching(pattern: RulePattern): TextTest {
   const literal = readLiteral(pattern.source);
   return (look, text) => {
     if (text.length > MAX_MATCHED_CHARACTERS)
-      throw new Unjudgeable(`a text of more than ${MAX_MATCHED_CHARACTERS} characters`);
+      throw new Unjudgeable(`a text of more than ${MAX_MATCHED_CHARACTERS} characters; send or ask for less at a time`);
     if (literal !== null) return hasLiteral(literal, text);
     spend(look.work, text.length * sizeOf(pattern));
     return pattern.test(text);

@@ -1,4 +1,5 @@
 import type { RE2JS } from "re2js";
+import { findAll } from "./find-all.ts";
 import { isPlainPattern } from "./plain-pattern.ts";
 import type { RulePattern } from "./rule.ts";
 import { Unjudgeable } from "./unjudgeable.ts";
@@ -71,7 +72,7 @@ function putOff(engine: typeof RE2JS, source: string): SizedPattern {
       return use().size;
     },
     test: (text) => use().test(text),
-    findAll: (text) => use().findAll(text),
+    findAll: (text, work) => use().findAll(text, work),
   };
 }
 
@@ -113,26 +114,9 @@ function compile(engine: typeof RE2JS, source: string): SizedPattern | PatternPr
       check(text);
       return expression.test(text);
     },
-    findAll(text) {
-      check(text);
-      return findAll(expression, text);
-    },
+    findAll: (text, work) => findAll(expression, source, text, work),
   };
 }
-
-/** All matches. Each search is linear, but there may be as many as characters, so they have a time together. */
-function findAll(expression: RE2JS, text: string): { start: number; end: number }[] {
-  const found: { start: number; end: number }[] = [];
-  const matcher = expression.matcher(text);
-  const until = performance.now() + MAX_FIND_MS;
-  while (matcher.find()) {
-    found.push({ start: matcher.start(), end: matcher.end() });
-    if (performance.now() > until) throw new Unjudgeable(`a text that was not searched within ${MAX_FIND_MS} ms`);
-  }
-  return found;
-}
-
-const MAX_FIND_MS = 500;
 
 const ESCAPES = /\\(?:u([0-9A-Fa-f]{4})|u\{([0-9A-Fa-f]{1,6})\}|[^])/g;
 

@@ -1,4 +1,5 @@
 import type { Direction } from "../../message/message.ts";
+import type { Work } from "./work.ts";
 
 /** A JSON value as a policy file writes it. Numbers keep their text where they do not fit into one of ours. */
 export type Json = null | boolean | number | bigint | string | readonly Json[] | { readonly [key: string]: Json };
@@ -20,8 +21,11 @@ export interface Field {
 export interface RulePattern {
   readonly source: string;
   test(text: string): boolean;
-  /** Where in a text it matches, in order. Without it, what matches somewhere is taken to match as a whole. */
-  findAll?(text: string): readonly { readonly start: number; readonly end: number }[];
+  /**
+   * Where in a text it matches, in order; what that costs is added to `work`. Without it, what matches somewhere is taken to
+   * match as a whole.
+   */
+  findAll?(text: string, work?: Work): readonly { readonly start: number; readonly end: number }[];
 }
 
 /** A text with variables in it, taken apart. */

@@ -43,11 +43,16 @@ describe("keys and types", () => {
 describe("durations, sizes, places and addresses", () => {
   test.each([
     ["timeouts: { connection: 5 }", "1:25 bad-duration: connection: 5 has no unit → Add a unit: 5s or 5ms"],
-    ["timeouts: { connection: 5 seconds }", '1:25 bad-duration: connection: "5 seconds" is no duration → Write 5s'],
-    ["timeouts: { connection: 1h30m }", '1:25 bad-duration: connection: "1h30m" is no duration → Write 90m'],
-    ["timeouts: { connection: 0s }", /"0s" is no positive duration/],
+    ["timeouts: { connection: 5 seconds }", '1:25 bad-duration: connection: "5 seconds" is not a duration → Write 5s'],
+    ["timeouts: { connection: 1h30m }", '1:25 bad-duration: connection: "1h30m" is not a duration → Write 90m'],
+    ["timeouts: { connection: 0s }", /"0s" is not a positive duration/],
+    [
+      "timeouts: { connection: 0.5ms }",
+      '1:25 bad-duration: connection: "0.5ms" is not a whole number of milliseconds → Write 1ms',
+    ],
+    ["timeouts: { connection: 1.0005s }", /"1.0005s" is not a whole number of milliseconds → Write 1001ms/],
     ["timeouts: { connection: 900h }", /"900h" is longer than 24 days/],
-    ["timeouts: { connection: soon }", /is no duration → Write a number and a unit \(ms, s, m or h\), such as 5s$/],
+    ["timeouts: { connection: soon }", /is not a duration → Write a number and a unit \(ms, s, m or h\), such as 5s$/],
     [
       "limits: { max_message: 10XB }",
       '1:24 bad-size: max_message: "10XB" is no size → Write a number and a unit (B, KB, MB or GB), such as 10MB',
