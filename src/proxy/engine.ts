@@ -9,7 +9,7 @@ import type { PolicySettings } from "../policy/file/settings.ts";
 import type { Log } from "../record/log.ts";
 import { createWorld } from "./chain-services.ts";
 import { createFork } from "./fork.ts";
-import { type Hub, namesIn } from "./hub.ts";
+import { type Hub, loadResultJudge, namesIn } from "./hub.ts";
 
 /** The rule engine of a proxy. */
 export interface Engine {
@@ -29,6 +29,8 @@ export interface EngineOptions {
   /** Where the policy file is. */
   readonly folder: string;
   readonly observe: boolean;
+  /** What a program says of how answers are checked, which takes the place of what the policy says. */
+  readonly validate: "lists" | "results" | undefined;
   /** Which server this is: its URL, or its command. */
   readonly server: string;
   readonly version: string;
@@ -64,7 +66,8 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
   return {
     async adopt(policy) {
       const chain = await build(policy);
-      rulebook.current = { policy: makePolicy(policy.tools, namesIn(policy)), chain, observe };
+      const results = await loadResultJudge(options.validate ?? policy.validate, reporter);
+      rulebook.current = { policy: makePolicy(policy.tools, namesIn(policy), results), chain, observe };
       // Lists in there are as the filter of before left them.
       state.answers.clear();
       // Limits of rules that are gone are gone; those of rules that stay count on.

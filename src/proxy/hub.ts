@@ -3,6 +3,7 @@ import type { SeatOptions } from "../bridge/seats.ts";
 import type { NameSettings, PolicySettings } from "../policy/file/settings.ts";
 import type { Policy } from "../policy/judge.ts";
 import type { Pattern } from "../policy/patterns.ts";
+import type { ResultJudge } from "../policy/results/result-judge.ts";
 import { createToolFilter } from "../policy/tool-filter.ts";
 import type { AuditEvent } from "../record/event.ts";
 import type { Log } from "../record/log.ts";
@@ -52,7 +53,7 @@ export function createHub(options: HubOptions): Hub {
   const reporter = createReporter(log, now);
   const witness = createWitness({ reporter, audit, auditAll, time: Date.now, now });
   const makePolicy = createPolicyMaker(log, reporter, pins);
-  const rulebook: Rulebook = { current: { policy: makePolicy(options, names), chain: null, observe: false } };
+  const rulebook: Rulebook = { current: { policy: makePolicy(options, names, null), chain: null, observe: false } };
   const { cache, refresh } = names.tools;
   return {
     rulebook,
@@ -81,7 +82,19 @@ export function namesIn(policy: PolicySettings | null): NamePolicy {
 }
 
 /** Makes a policy of patterns and what else is decided by name. */
-export type MakePolicy = (lists: NameSettings, names: NamePolicy) => Policy;
+export type MakePolicy = (lists: NameSettings, names: NamePolicy, results: ResultJudge | null) => Policy;
+
+/** What checks the answers of servers, where that was asked for. It is loaded only then. */
+export async function loadResultJudge(validate: "lists" | "results", reporter: Reporter): Promise<ResultJudge | null> {
+  if (validate === "lists") return null;
+  const { createResultJudge } = await import("../policy/results/result-judge.ts");
+  return createResultJudge({
+    onUnchecked(tool, keywords) {
+      const text = "the output schema of a tool is not checked as a whole";
+      reporter.report("validate:unchecked", text, { level: "info", fields: { tool, keywords: keywords.join(", ") } });
+    },
+  });
+}
 
 function createPolicyMaker(log: Log, reporter: Reporter, pins: PinKeeper | null): MakePolicy {
   const onHang = (pattern: string): void =>
@@ -90,7 +103,7 @@ function createPolicyMaker(log: Log, reporter: Reporter, pins: PinKeeper | null)
     reporter.report("names:slow-pattern", "pattern did not end in time: what it was run on is hidden", {
       fields: { pattern },
     });
-  return (lists, names) => {
+  return (lists, names, results) => {
     const { notFound, hide } = names.tools;
     const deny = [...lists.deny, ...names.tools.deny];
     const allow = [...lists.allow, ...names.tools.allow];
@@ -99,6 +112,7 @@ function createPolicyMaker(log: Log, reporter: Reporter, pins: PinKeeper | null)
     return {
       tools: isFiltering ? createToolFilter({ deny, allow, onHang, pins, ...manners }) : null,
       names: createNameFilters(names, onSlow),
+      results,
     };
   };
 }

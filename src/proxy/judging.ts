@@ -1,7 +1,7 @@
 import type { NameSettings, PolicySettings } from "../policy/file/settings.ts";
 import type { Log } from "../record/log.ts";
 import type { Engine } from "./engine.ts";
-import { createHub, type Hub, namesIn } from "./hub.ts";
+import { createHub, type Hub, loadResultJudge, namesIn } from "./hub.ts";
 import type { Limits, Timeouts } from "./limits.ts";
 import { type NamePolicy, openNamedPins, readNames } from "./names.ts";
 import { readPatterns } from "./options.ts";
@@ -31,7 +31,13 @@ export async function openHub(options: ProxyOptions, { log, limits, timeouts }: 
   const allow = options.allow === undefined && policy !== null ? policy.tools.allow : readPatterns(options, "allow");
   const names = overlay(namesIn(policy), readNames(options.names));
   const pins = await openNamedPins(names, options, log);
-  return createHub({ deny, allow, names, pins, log, audit, auditAll, limits, timeouts, policy, policyFolder });
+  const hub = createHub({ deny, allow, names, pins, log, audit, auditAll, limits, timeouts, policy, policyFolder });
+  const results = await loadResultJudge(options.validate ?? policy?.validate ?? "lists", hub.reporter);
+  if (results !== null) {
+    const { current } = hub.rulebook;
+    hub.rulebook.current = { ...current, policy: { ...current.policy, results } };
+  }
+  return hub;
 }
 
 /** What a policy says about names, and what a program says itself, which wins. */
@@ -62,6 +68,7 @@ export async function startJudging(options: ProxyOptions, parts: Parts): Promise
     policy,
     folder: policyFolder,
     observe,
+    validate: options.validate,
     server: upstream ?? JSON.stringify(command),
     version: options.version ?? "unknown",
     interceptors: options.interceptors ?? [],

@@ -162,7 +162,7 @@ function judgeFirst(turn: Turn, { policy, observe }: Rules): Decision {
   return verdict.do === "reply" || verdict.do === "park" ? PASS : { ...PASS, note: `would:${verdict.do}:${rule}` };
 }
 
-const OF_THE_FILTER = /^(?:tools|prompts|resources|names)(?::|$)/;
+const OF_THE_FILTER = /^(?:tools|prompts|resources|names|validate)(?::|$)/;
 
 /** The answer to a message that would have to wait where too many wait already. */
 const TOO_MUCH: Decision = {
