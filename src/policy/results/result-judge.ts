@@ -29,7 +29,10 @@ const MAX_TOLD = 1000;
 
 /** Makes one for all sessions. */
 export function createResultJudge({ onUnchecked }: ResultJudgeOptions): ResultJudge {
-  const outputs = new WeakMap<Catalogue, { readonly version: number; readonly schemas: Map<string, Json> }>();
+  const outputs = new WeakMap<
+    Catalogue,
+    { readonly version: number; readonly schemas: Map<string, Json | undefined> }
+  >();
   const told = new Set<string>();
 
   /** What a tool says of its results; undefined where it says nothing, or is not known. */
@@ -37,13 +40,15 @@ export function createResultJudge({ onUnchecked }: ResultJudgeOptions): ResultJu
     let known = outputs.get(catalogue);
     if (known?.version !== catalogue.version) {
       known = { version: catalogue.version, schemas: new Map() };
-      for (const { name, raw } of catalogue.tools) {
-        const schema = findMember(raw, { start: 0, end: raw.length }, "outputSchema");
-        if (schema !== null) known.schemas.set(name, parse(raw, schema));
-      }
       outputs.set(catalogue, known);
     }
-    return known.schemas.get(tool);
+    if (known.schemas.has(tool)) return known.schemas.get(tool);
+    const raw = catalogue.tools.find(({ name }) => name === tool)?.raw;
+    if (raw === undefined) return undefined; // nothing is kept for names that anybody may invent
+    const span = findMember(raw, { start: 0, end: raw.length }, "outputSchema");
+    const schema = span === null ? undefined : parse(raw, span);
+    known.schemas.set(tool, schema);
+    return schema;
   }
 
   function judgeOutput(turn: Turn, call: Call, result: { readonly [key: string]: Json }): Decision | null {
