@@ -35,6 +35,8 @@ export interface Decision {
   readonly note?: string | undefined;
   /** What it is about, where the message as a whole does not say: a tool in a list, a prompt, a resource. */
   readonly about?: string;
+  /** Why, for the log: what is wrong with it and where. */
+  readonly why?: string;
 }
 
 /** Nothing speaks against it. */

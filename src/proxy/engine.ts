@@ -10,7 +10,7 @@ import { countsOf } from "../policy/rules/sessions.ts";
 import type { Log } from "../record/log.ts";
 import { createWorld } from "./chain-services.ts";
 import { createFork } from "./fork.ts";
-import { type Hub, namesIn } from "./hub.ts";
+import { type Hub, loadResultJudge, namesIn } from "./hub.ts";
 import type { SessionStatistics } from "./model.ts";
 import { stampPolicy } from "./policy-stamp.ts";
 
@@ -34,6 +34,8 @@ export interface EngineOptions {
   /** Where the policy file is. */
   readonly folder: string;
   readonly observe: boolean;
+  /** What a program says of how answers are checked, which takes the place of what the policy says. */
+  readonly validate: "lists" | "results" | undefined;
   /** Which server this is: its URL, or its command. */
   readonly server: string;
   readonly version: string;
@@ -71,7 +73,9 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
     async adopt(policy) {
       const names = namesIn(policy);
       const stamp = stampPolicy({ ...policy.tools, names, interceptor: policy.interceptor, observe });
-      rulebook.current = { policy: makePolicy(policy.tools, names), chain: await build(policy), observe, stamp };
+      const chain = await build(policy);
+      const results = await loadResultJudge(options.validate ?? policy.validate, reporter);
+      rulebook.current = { policy: makePolicy(policy.tools, names, results), chain, observe, stamp };
       // Lists in there are as the filter of before left them.
       state.answers.clear();
       // Limits of rules that are gone are gone; those of rules that stay count on.

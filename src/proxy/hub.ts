@@ -3,6 +3,7 @@ import type { SeatOptions } from "../bridge/seats.ts";
 import type { NameSettings, PolicySettings } from "../policy/file/settings.ts";
 import type { Policy } from "../policy/judge.ts";
 import type { Pattern } from "../policy/patterns.ts";
+import type { ResultJudge } from "../policy/results/result-judge.ts";
 import { createToolFilter } from "../policy/tool-filter.ts";
 import type { AuditEvent, PolicyStamp } from "../record/event.ts";
 import type { Log } from "../record/log.ts";
@@ -60,7 +61,8 @@ export function createHub(options: HubOptions): Hub {
   const stampNow = (): PolicyStamp | undefined => rulebook.current.stamp;
   const witness = createWitness({ reporter, audit, auditAll, time: Date.now, now, server, stamp: stampNow });
   const makePolicy = createPolicyMaker(log, reporter, pins);
-  const rulebook: Rulebook = { current: { policy: makePolicy(options, names), chain: null, observe: false, stamp } };
+  const policy = makePolicy(options, names, null);
+  const rulebook: Rulebook = { current: { policy, chain: null, observe: false, stamp } };
   const { cache, refresh } = names.tools;
   return {
     rulebook,
@@ -89,7 +91,19 @@ export function namesIn(policy: PolicySettings | null): NamePolicy {
 }
 
 /** Makes a policy of patterns and what else is decided by name. */
-export type MakePolicy = (lists: NameSettings, names: NamePolicy) => Policy;
+export type MakePolicy = (lists: NameSettings, names: NamePolicy, results: ResultJudge | null) => Policy;
+
+/** What checks the answers of servers, where that was asked for. It is loaded only then. */
+export async function loadResultJudge(validate: "lists" | "results", reporter: Reporter): Promise<ResultJudge | null> {
+  if (validate === "lists") return null;
+  const { createResultJudge } = await import("../policy/results/result-judge.ts");
+  return createResultJudge({
+    onUnchecked(tool, keywords) {
+      const text = "the output schema of a tool is not checked as a whole";
+      reporter.report("validate:unchecked", text, { level: "info", fields: { tool, keywords: keywords.join(", ") } });
+    },
+  });
+}
 
 function createPolicyMaker(log: Log, reporter: Reporter, pins: PinKeeper | null): MakePolicy {
   const onHang = (pattern: string): void =>
@@ -98,7 +112,7 @@ function createPolicyMaker(log: Log, reporter: Reporter, pins: PinKeeper | null)
     reporter.report("names:slow-pattern", "pattern did not end in time: what it was run on is hidden", {
       fields: { pattern },
     });
-  return (lists, names) => {
+  return (lists, names, results) => {
     const { notFound, hide } = names.tools;
     const deny = [...lists.deny, ...names.tools.deny];
     const allow = [...lists.allow, ...names.tools.allow];
@@ -107,6 +121,7 @@ function createPolicyMaker(log: Log, reporter: Reporter, pins: PinKeeper | null)
     return {
       tools: isFiltering ? createToolFilter({ deny, allow, onHang, pins, ...manners }) : null,
       names: createNameFilters(names, onSlow),
+      results,
     };
   };
 }

@@ -2,7 +2,7 @@ import type { NameSettings, PolicySettings } from "../policy/file/settings.ts";
 import type { Pattern } from "../policy/patterns.ts";
 import type { Log } from "../record/log.ts";
 import type { Engine } from "./engine.ts";
-import { createHub, type Hub, namesIn } from "./hub.ts";
+import { createHub, type Hub, loadResultJudge, namesIn } from "./hub.ts";
 import type { Limits, Timeouts } from "./limits.ts";
 import { type NamePolicy, openNamedPins, readNames } from "./names.ts";
 import { readPatterns } from "./options.ts";
@@ -35,7 +35,13 @@ export async function openHub(options: ProxyOptions, { log, limits, timeouts }: 
   const judges = { deny, allow, names, pins, policy, policyFolder, observe };
   // What it takes to find out is only needed for the log.
   const server = audit === null ? null : (await import("./server-name.ts")).nameServer(options);
-  return createHub({ ...judges, server, log, audit, auditAll, limits, timeouts });
+  const hub = createHub({ ...judges, server, log, audit, auditAll, limits, timeouts });
+  const results = await loadResultJudge(options.validate ?? policy?.validate ?? "lists", hub.reporter);
+  if (results !== null) {
+    const { current } = hub.rulebook;
+    hub.rulebook.current = { ...current, policy: { ...current.policy, results } };
+  }
+  return hub;
 }
 
 /** The patterns for tools: those that are an option, or else those of the policy. */
@@ -72,6 +78,7 @@ export async function startJudging(options: ProxyOptions, parts: Parts): Promise
     policy,
     folder: policyFolder,
     observe,
+    validate: options.validate,
     server: upstream ?? JSON.stringify(command),
     version: options.version ?? "unknown",
     interceptors: options.interceptors ?? [],

@@ -37,6 +37,7 @@ export function checkOptions(options: SharedOptions, known: readonly string[]): 
   check(values, "audit", (value) => value === null || typeof value === "function", "a function, or null");
   check(values, "log", (value) => value === null || isLog(value), "a log, such as from createLog, or null");
   check(values, "timeoutMs", isWholePositive, "a positive whole number of milliseconds");
+  check(values, "validate", (value) => value === "lists" || value === "results", '"lists" or "results"');
   check(values, "idleMs", isWholePositive, "a positive whole number of milliseconds");
   check(values, "onProgress", (value) => typeof value === "function", "a function");
   check(values, "signal", (value) => value instanceof AbortSignal, "an AbortSignal");

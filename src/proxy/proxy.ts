@@ -50,6 +50,11 @@ export interface ProxyOptions {
   readonly auditAll?: boolean;
   readonly limits?: Partial<Limits>;
   readonly timeouts?: Partial<Timeouts>;
+  /**
+   * What the server's answers are checked for: only that lists of tools are such, or that every result of a method of MCP is
+   * what the revision says, and structured content what the tool's output schema says.
+   */
+  readonly validate?: "lists" | "results";
   /** Judges and counts, and acts on nothing but what cannot be read: what the policy would do. */
   readonly observe?: boolean;
   /** Interceptors of the program's own. They stand behind all that is in a policy. */
@@ -129,6 +134,7 @@ const OPTIONS = [
   "policy",
   "policyFolder",
   "observe",
+  "validate",
   "interceptors",
 ] as const;
 

@@ -109,11 +109,11 @@ export function createWitness(options: WitnessOptions): Witness {
     saw(turn, decision, outcome, came = turn.message, stamp) {
       // First: what cannot be audited may not pass, and then none of this was so.
       tellAudit(turn, decision, outcome, came, stamp);
-      const { verdict, rule, about = null } = decision;
+      const { verdict, rule, about = null, why = null } = decision;
       if (verdict.do === "pass") passed++;
       else count(`${verdict.do} ${rule}`);
       if (rule !== null && (verdict.do === "deny" || verdict.do === "drop")) {
-        const { text, ...details } = describeRefusal(turn, verdict.do, rule, about);
+        const { text, ...details } = describeRefusal(turn, verdict.do, rule, about, why);
         reporter.report(rule, text, details);
       }
     },

@@ -187,7 +187,7 @@ function isDeniedByName({ tools }: Policy, { opens }: Turn): boolean {
   return by !== null && by !== NOT_CHECKED;
 }
 
-const OF_THE_FILTER = /^(?:tools|prompts|resources|names)(?::|$)/;
+const OF_THE_FILTER = /^(?:tools|prompts|resources|names|validate)(?::|$)/;
 
 /** The answer to a message that would have to wait where too many wait already. */
 const TOO_MUCH: Decision = {

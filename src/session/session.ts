@@ -11,7 +11,7 @@ import type {
 import { guessKey, isSameId, readId, type Id } from "../message/id.ts";
 import { findMember, readString } from "../message/members.ts";
 import { type Direction, type Message, opposite } from "../message/message.ts";
-import { describeMethod } from "../message/methods.ts";
+import { describeMethod, maySend } from "../message/methods.ts";
 import { createNameReader } from "../message/names.ts";
 import { isBatch } from "./batch.ts";
 import { type Call, type CallTable, createCall, createCallTable, keepSubject } from "./calls.ts";
@@ -39,6 +39,8 @@ export interface SessionView {
   clientInfo(): ClientInfo | null;
   /** The id by which client and server know the session: that of Streamable HTTP, or of HTTP+SSE. Null where there is none. */
   readonly mcpSession: string | null;
+  /** The revision that the handshake of the older era settled on, once it has. */
+  revision(): string | null;
   catalogue(era: Era): Catalogue;
 }
 
@@ -77,6 +79,8 @@ export interface SessionOptions {
   readonly keepsTools?: boolean;
   /** Whether tool lists are looked into as they pass. */
   readonly learnsTools: () => boolean;
+  /** Whether the era of every request has to be known. */
+  readonly readsEras?: () => boolean;
   /** Told when the whole tool list has been learnt, or learnt anew. */
   readonly onLearnt?: (catalogue: Catalogue) => void;
   /** Sends a message of our own. */
@@ -87,7 +91,7 @@ export interface SessionOptions {
 
 /** Begins a conversation. */
 export function createSession(options: SessionOptions): Session {
-  const { maxOpenCalls, onExhausted, learnsTools, onLearnt = () => {}, say, now } = options;
+  const { maxOpenCalls, onExhausted, learnsTools, readsEras = () => false, onLearnt = () => {}, say, now } = options;
   const id = options.id ?? randomBytes(8).toString("hex");
   const calls = { up: createCallTable(maxOpenCalls, onExhausted), down: createCallTable(maxOpenCalls, onExhausted) };
   const catalogues = options.catalogues ?? createCatalogues(now, options.keepsTools);
@@ -109,6 +113,7 @@ export function createSession(options: SessionOptions): Session {
     client: () => client?.name ?? null,
     clientInfo: () => client,
     mcpSession: null,
+    revision: () => revision,
     hasBegun: () => revision !== null,
     calls,
     now,
@@ -188,7 +193,7 @@ export function createSession(options: SessionOptions): Session {
   }
 
   function needsEra({ exchange }: TurnDraft, { method: { name } }: RequestEnvelope): boolean {
-    return exchange.routed || (learnsTools() && (name === "tools/list" || name === "tools/call"));
+    return exchange.routed || readsEras() || (learnsTools() && (name === "tools/list" || name === "tools/call"));
   }
 
   function observeAnswer(turn: TurnDraft, envelope: ResultEnvelope | ErrorEnvelope): void {
@@ -288,7 +293,3 @@ const names = createNameReader();
 
 /** Whose answers say something about the server. */
 const LEARNT_FROM = new Set(["initialize", "server/discover", "tools/list"]);
-
-function maySend(sender: "client" | "server" | "both", direction: Direction): boolean {
-  return sender === "both" || (sender === "client") === (direction === "up");
-}

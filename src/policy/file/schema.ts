@@ -232,6 +232,11 @@ export const POLICY = map(
     tools: optional(TOOLS, "Which tools clients may see and call.", TOOLS.defaults),
     prompts: optional(PROMPTS, "Which prompts clients may see and get.", PROMPTS.defaults),
     resources: optional(RESOURCES, "Which resources clients may see and read.", RESOURCES.defaults),
+    validate: optional(
+      choice(["lists", "results"]),
+      "What the server's answers are checked for: lists of tools, or all results of methods of MCP.",
+      "lists" as const,
+    ),
     interceptor: optional(INTERCEPTOR, "Rules and interceptors.", NO_INTERCEPTOR),
     limits: optional(LIMITS, "Everything that can grow, and how far.", LIMITS.defaults),
     timeouts: optional(TIMEOUTS, "How long things may take.", TIMEOUTS.defaults),

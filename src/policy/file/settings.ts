@@ -14,6 +14,8 @@ export interface PolicySettings {
   readonly tools: ToolSettings;
   readonly prompts: NameSettings;
   readonly resources: ResourceSettings;
+  /** What the server's answers are checked for. */
+  readonly validate: "lists" | "results";
   readonly interceptor: InterceptorSettings;
   readonly limits: LimitSettings;
   readonly timeouts: TimeoutSettings;

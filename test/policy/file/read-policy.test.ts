@@ -66,6 +66,7 @@ listen: "[::1]:8808"
 tools: { deny: ["^file_", ".*_write$"], allow: [a], cache: session, refresh: on_change, not_found: spec, hide: strict, pin: fairlead.lock }
 prompts: { deny: [x] }
 resources: { allow: [y] }
+validate: results
 interceptor: { enabled: false, interceptors: [./one.js, { module: two, export: second, options: { a: [1] } }] }
 limits: { max_message: 1MB, max_open_calls: 10, max_sessions: 5, max_parked: 1KB, max_children: 3, max_connections: 7, max_upstream_connections: 8 }
 timeouts: { connection: 1m, tool_list: 500ms, child_grace: 1.5s }
@@ -80,6 +81,7 @@ log: { level: debug, format: json, file: log.txt }
   const { interceptor, tools, prompts, resources, ...rest } = policy!;
   expect(rest).toEqual({
     version: 1,
+    validate: "results",
     upstream: {
       kind: "url",
       url: "http://localhost:3000/mcp",
