@@ -67,7 +67,7 @@ export function openSseEnd(options: SseOptions): Promise<ServerEnd> {
       tail: () => {},
     });
 
-    const brake = createBrake(() => stream);
+    const brake = createBrake({ pause: () => stream.pause(), resume: () => stream.resume() });
     const cut = (): void => {
       destroy();
       onEnd();

@@ -106,7 +106,7 @@ export function createStreamableEnd(options: StreamableOptions): ServerEnd {
     const headers = `Content-Type: application/json\r\n${session.common(BOTH)}${mirrored ?? session.versionLine()}`;
     let reading: Reading | null = null;
     const shownId = session.id;
-    const brake = createBrake(() => call);
+    const brake = createBrake({ pause: () => call.pause(), resume: () => call.resume() });
     const left = turnstile.leaving(payload.length);
     const settle = (): void => {
       left();
