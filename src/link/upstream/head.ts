@@ -40,7 +40,9 @@ export function headersBack(
 ): string[] {
   const back: string[] = [];
   names.forEach((name, index) => {
-    if (NOT_BACK.has(name) || name.startsWith("access-control-")) return;
+    // CGI and its heirs take an underscore for a dash.
+    const plain = name.includes("_") ? name.replaceAll("_", "-") : name;
+    if (NOT_BACK.has(plain) || plain.startsWith("access-control-")) return;
     const value = rewrite(name, headers[2 * index + 1]);
     if (value !== null) back.push(headers[2 * index], value);
   });
