@@ -1,8 +1,11 @@
 import { createHash } from "node:crypto";
+import type { ServerResponse } from "node:http";
 import type { Visit } from "../link/http/door.ts";
 import { headerOf } from "../link/upstream/head.ts";
+import type { Owner } from "../session/owner.ts";
 import type { ResponseHead } from "../wire/http-head.ts";
 import { createEventTrail, type EventTrail } from "./event-trail.ts";
+import { ownerOf } from "./owner.ts";
 import type { Say, Seat } from "./seats.ts";
 
 /** A client in one conversation. */
@@ -12,12 +15,22 @@ export interface Guest {
   readonly principal: string | null;
   /** Sends a message of our own. */
   readonly say: Say;
-  /** The headers its requests came with last: what we ask in its name goes with the same. */
+  /**
+   * The headers that its latest request came with: what we ask in its name goes with the same. Empty where no request of it
+   * is open. There may be thousands of sessions, and a request may bring kilobytes of headers.
+   */
   headers: string;
   /** The server's name for the conversation; null where it has none. */
   id: string | null;
   /** What its event streams belonged to, should it resume one. */
   readonly trail: EventTrail;
+}
+
+/** What the book itself notes of a client. */
+interface Entry extends Guest {
+  readonly owner: ReturnType<typeof ownerOf>;
+  /** How many of its requests are open. */
+  open: number;
 }
 
 /** Who is here. The sessions are the server's; we only remember what belongs to which. */
@@ -36,7 +49,7 @@ export interface GuestBook {
 /** How a book is kept. */
 export interface GuestBookOptions {
   /** Makes a seat; what it has to say of its own goes to `say`. */
-  readonly seat: (visit: Visit, say: Say, onExhausted: () => void) => Seat;
+  readonly seat: (owner: Owner, say: Say, onExhausted: () => void) => Seat;
   readonly say: (guest: Guest, ...args: Parameters<Say>) => void;
   /** Told when too many calls of a conversation were cancelled or given up: it must end. */
   readonly onExhausted: (guest: Guest) => void;
@@ -50,13 +63,16 @@ const MAX_ENDED = 10_000;
 
 /** Opens a book. When it is full, the session that was not used for longest is forgotten. Its client can come back. */
 export function createGuestBook({ seat, say, onExhausted, isGuarded, maxSessions }: GuestBookOptions): GuestBook {
-  const byId = new Map<string, Guest>(); // least recently seen first
+  const byId = new Map<string, Entry>(); // least recently seen first
   const ended = new Set<string>(); // the last ones, oldest first: what we answer ourselves must not make them seem alive
 
   function admit(visit: Visit): Guest {
     const sayTo: Say = (direction, payload) => say(guest, direction, payload);
-    const guest: Guest = {
-      seat: seat(visit, sayTo, () => onExhausted(guest)),
+    const owner = ownerOf(visit);
+    const guest: Entry = {
+      owner,
+      open: 0,
+      seat: seat(owner, sayTo, () => onExhausted(guest)),
       principal: visit.principal?.id ?? null,
       say: sayTo,
       headers: visit.head.onward,
@@ -66,9 +82,11 @@ export function createGuestBook({ seat, say, onExhausted, isGuarded, maxSessions
     return guest;
   }
 
-  function register(id: string, guest: Guest): void {
+  function register(id: string, guest: Entry, { response }: Visit): void {
     guest.id = id;
+    guest.owner.settle();
     byId.set(id, guest);
+    hold(guest, response);
     if (byId.size <= maxSessions) return;
     for (const [oldest, { seat: forgotten }] of byId) {
       // The ids of calls that may still be answered would be forgotten, and could be used again: such a session ends.
@@ -76,6 +94,15 @@ export function createGuestBook({ seat, say, onExhausted, isGuarded, maxSessions
       else byId.delete(oldest);
       return;
     }
+  }
+
+  /** Keeps the headers of a session as long as one of its requests is open. */
+  function hold(guest: Entry, response: ServerResponse): void {
+    if (response.destroyed) return;
+    guest.open++;
+    response.on("close", () => {
+      if (--guest.open === 0) guest.headers = "";
+    });
   }
 
   /** From now on rules count for this session, unless they know who the client is. */
@@ -106,11 +133,12 @@ export function createGuestBook({ seat, say, onExhausted, isGuarded, maxSessions
       if (known === undefined) return isGuarded || ended.has(sessionId) ? null : admit(visit);
       if (isGuarded && known.principal !== (visit.principal?.id ?? null)) return null;
       known.headers = onward;
+      hold(known, visit.response);
       byId.delete(sessionId);
       byId.set(sessionId, known);
       return known;
     },
-    heard(visit, guest, head) {
+    heard(visit, guest: Entry, head) {
       const { sessionId } = visit.head;
       const given = headerOf(head, "mcp-session-id");
       // A 404 may be about the session or about a method. The client acts on either; what is remembered stays.
@@ -119,8 +147,8 @@ export function createGuestBook({ seat, say, onExhausted, isGuarded, maxSessions
       if (sessionId === null) {
         if (given === null || byId.has(given)) return;
         guest.headers = `${guest.headers}Mcp-Session-Id: ${given}\r\n`;
-        register(given, guest);
-      } else if (guest.id === null && !byId.has(sessionId)) register(sessionId, guest);
+        register(given, guest, visit);
+      } else if (guest.id === null && !byId.has(sessionId)) register(sessionId, guest, visit);
       // Only an id that the server gave is a session. A client may invent others, and a server without sessions answers.
       if (given !== null && given === guest.id) adopt(guest, given);
     },
