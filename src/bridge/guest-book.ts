@@ -96,21 +96,6 @@ export function createGuestBook({ seat, say, onExhausted, isGuarded, maxSessions
     }
   }
 
-  /** Keeps the headers of a session as long as one of its requests is open. */
-  function hold(guest: Entry, response: ServerResponse): void {
-    if (response.destroyed) return;
-    guest.open++;
-    response.on("close", () => {
-      if (--guest.open === 0) guest.headers = "";
-    });
-  }
-
-  /** From now on rules count for this session, unless they know who the client is. */
-  function adopt({ seat: { session } }: Guest, id: string): void {
-    if (!session.scope.startsWith("address:")) return;
-    session.adopt(`session:${createHash("sha256").update(id).digest("base64url")}`);
-  }
-
   function end(id: string): void {
     byId.delete(id);
     ended.add(id);
@@ -153,4 +138,19 @@ export function createGuestBook({ seat, say, onExhausted, isGuarded, maxSessions
       if (given !== null && given === guest.id) adopt(guest, given);
     },
   };
+}
+
+/** Keeps the headers of a session as long as one of its requests is open. */
+function hold(guest: Entry, response: ServerResponse): void {
+  if (response.destroyed) return;
+  guest.open++;
+  response.on("close", () => {
+    if (--guest.open === 0) guest.headers = "";
+  });
+}
+
+/** From now on rules count for this session, unless they know who the client is. */
+function adopt({ seat: { session } }: Guest, id: string): void {
+  if (!session.scope.startsWith("address:")) return;
+  session.adopt(`session:${createHash("sha256").update(id).digest("base64url")}`);
 }

@@ -9,7 +9,7 @@ import type { Message } from "../message/message.ts";
 import type { Call } from "../session/calls.ts";
 import { createEventFramer, pickData } from "../wire/events.ts";
 import { failureOf, refusedWith } from "./answers.ts";
-import { answerInstead, BODIES, type ServerEnd, type ServerListener } from "./server-end.ts";
+import { answerInstead, answersNothing, BODIES, type ServerEnd, type ServerListener } from "./server-end.ts";
 import { createBrake } from "./brake.ts";
 import { holdBack } from "./open-stream.ts";
 import { createTurnstile } from "./turnstile.ts";
@@ -101,6 +101,7 @@ export function openSseEnd(options: SseOptions): Promise<ServerEnd> {
     );
 
     function send(payload: Buffer, about: Message, calls: readonly Call[]): void {
+      if (answersNothing(about)) return;
       turnstile.enter(payload.length, (taken) => {
         const { envelope } = about;
         const isBarrier = envelope.kind !== "request" || envelope.method.name === "initialize";
