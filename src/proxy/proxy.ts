@@ -159,6 +159,7 @@ export async function createProxy(options: ProxyOptions): Promise<Proxy> {
     witness,
     maxMessageBytes: limits.maxMessageBytes,
     graceMs: timeouts.childGrace,
+    slowReaderMs: timeouts.slowReader,
   });
   log.debug("started", { command, pid: child.pid, session: session.id });
   let isOver = false;
