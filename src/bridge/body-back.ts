@@ -5,7 +5,7 @@ import { whole } from "../message/message.ts";
 import { passOn } from "../relay/pass-on.ts";
 import type { Call } from "../session/calls.ts";
 import type { Exchange } from "../session/exchange.ts";
-import { createPieces } from "../wire/pieces.ts";
+import { createPieces, type Pieces } from "../wire/pieces.ts";
 import { INVALID, refusedWith } from "./answers.ts";
 import type { Seat } from "./seats.ts";
 
@@ -28,24 +28,52 @@ export interface BodyCollector {
 
 /** Makes a collector for at most `maxBytes`. */
 export function createBodyCollector(maxBytes: number): BodyCollector {
-  const pieces = createPieces();
-  let size = 0;
-  let gist: GistReader | null = null;
-  return {
-    push(chunk) {
-      size += chunk.length;
-      if (gist === null && size > maxBytes) {
-        const reader = createGistReader();
-        pieces.release((piece) => reader.push(piece));
-        gist = reader;
-      }
-      if (gist === null) pieces.push(chunk);
-      else gist.push(chunk);
-    },
-    weight: () => pieces.weight,
-    end: () => (gist === null ? { body: pieces.join() } : { body: null, gist, bytes: size }),
-  };
+  return new Collector(maxBytes);
 }
+
+/** A class, because there is one for every answer, and most come in one piece. */
+class Collector implements BodyCollector {
+  readonly #maxBytes: number;
+  #first: Buffer | null = null;
+  #pieces: Pieces | null = null;
+  #size = 0;
+  #gist: GistReader | null = null;
+
+  constructor(maxBytes: number) {
+    this.#maxBytes = maxBytes;
+  }
+
+  push(chunk: Buffer): void {
+    this.#size += chunk.length;
+    if (this.#gist === null && this.#size > this.#maxBytes) {
+      const reader = createGistReader();
+      if (this.#first !== null) reader.push(this.#first);
+      this.#pieces?.release((piece) => reader.push(piece));
+      this.#first = this.#pieces = null;
+      this.#gist = reader;
+    }
+    if (this.#gist !== null) this.#gist.push(chunk);
+    else if (this.#pieces !== null) this.#pieces.push(chunk);
+    else if (this.#first === null) this.#first = chunk;
+    else {
+      this.#pieces = createPieces();
+      this.#pieces.push(this.#first);
+      this.#pieces.push(chunk);
+      this.#first = null;
+    }
+  }
+
+  weight(): number {
+    return this.#pieces?.weight ?? this.#first?.buffer.byteLength ?? 0;
+  }
+
+  end(): ReturnType<BodyCollector["end"]> {
+    if (this.#gist !== null) return { body: null, gist: this.#gist, bytes: this.#size };
+    return { body: this.#first ?? this.#pieces?.join() ?? NOTHING };
+  }
+}
+
+const NOTHING = Buffer.alloc(0);
 
 /** What a body belongs to. */
 export interface BodyOptions {

@@ -21,7 +21,7 @@ export interface LinesClient {
   run(end: ServerEnd): Promise<void>;
   /** Resolves when nobody waits for an answer any more, or after so long. */
   answered(limitMs: number): Promise<void>;
-  /** Tells all who wait that nobody will answer, and lets what was written leave. */
+  /** Tells all who wait that nobody will answer. Resolves when what was written has left, or the client does not read it. */
   giveUp(): Promise<void>;
 }
 
@@ -32,17 +32,17 @@ export interface LinesClientOptions {
   readonly seat: Seat;
   readonly witness: Witness;
   readonly maxMessageBytes: number;
+  /** How long a client that has closed stdin may take nothing of what is left for it. */
+  readonly slowReaderMs: number;
 }
 
 const ROUTED: Exchange = { ...LINES, routed: true };
 /** The payload of a message that was not kept. */
 const NONE = whole(Buffer.alloc(0));
-const FLUSH_MS = 2000;
-const STUCK_MS = 7000;
 
 /** Joins a client on lines to whatever server it is given. */
 export function createLinesClient(options: LinesClientOptions): LinesClient {
-  const { input, output, seat, witness, maxMessageBytes } = options;
+  const { input, output, seat, witness, maxMessageBytes, slowReaderMs } = options;
   const { passage, session } = seat;
   let server: ServerEnd | null = null;
   let feed: Feed | null = null;
@@ -99,7 +99,7 @@ export function createLinesClient(options: LinesClientOptions): LinesClient {
         leave = resolve;
         feed = createFeed({ source: input, maxMessageBytes, sink, onward: end, back: toClient, onEnd: resolve });
         // What it said last waits until it has read the rest. One that does not read at all is not waited for.
-        input.once("end", () => whenStuck(output, STUCK_MS, resolve));
+        input.once("end", () => whenStuck(output, slowReaderMs, resolve));
       });
     },
     async answered(limitMs) {
@@ -110,7 +110,7 @@ export function createLinesClient(options: LinesClientOptions): LinesClient {
       for (const answer of passage.giveUp("up", CLOSED)) toClient.writeLine(answer);
       if (toClient.isClosed) return;
       await new Promise<void>((resolve) => {
-        setTimeout(resolve, FLUSH_MS).unref();
+        whenStuck(output, slowReaderMs, resolve);
         output.once("close", resolve);
         output.end(resolve);
       });

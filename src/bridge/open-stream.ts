@@ -43,7 +43,7 @@ export function openStream(options: StreamOptions, done: Ended): UpstreamCall {
   let reading: Reading | null = null;
   let status: number | null = null;
   let refusal: { head: ResponseHead; shown: string } | null = null;
-  const brake = createBrake(() => call);
+  const brake = createBrake({ pause: () => call.pause(), resume: () => call.resume() });
   const cut = (): void => {
     claim.release();
     call.abort();

@@ -9,11 +9,16 @@ import type { Owner } from "../session/owner.ts";
  * in, or whom the header names that the policy trusts, or else the address. Not by the connection, because a new one
  * costs nothing; and not by a token that we do not check, because the client may invent another.
  */
-export function ownerOf(visit: Visit): Owner {
+export function ownerOf(visit: Visit): HttpOwner {
   const { head, request } = visit;
   const known = nameOf(visit);
   const address = `address:${networkOf(request.socket.remoteAddress)}`;
-  return new HttpOwner(known ?? address, known === null ? address : `identity:${known}`, head.authorization, request);
+  return new HttpOwner(
+    known ?? address,
+    known === null ? address : `identity:${known}`,
+    head.authorization,
+    request.socket,
+  );
 }
 
 /** Who the client is, where that is known: whom we let in, or whom the header names that the policy trusts. */
@@ -33,10 +38,11 @@ export function ownerOfSession(visit: Visit): Owner {
 class HttpOwner implements Owner {
   readonly identity: string;
   readonly scope: string;
-  readonly #authorization: string | null;
-  readonly #socket: Socket;
+  #authorization: string | null;
+  #socket: Socket | null;
+  #audience: string | null = null;
 
-  constructor(identity: string, scope: string, authorization: string | null, { socket }: Visit["request"]) {
+  constructor(identity: string, scope: string, authorization: string | null, socket: Socket) {
     this.identity = identity;
     this.scope = scope;
     this.#authorization = authorization;
@@ -45,8 +51,21 @@ class HttpOwner implements Owner {
 
   /** Who shows the same credentials gets the same private answers; without any, only the same connection does. */
   get audience(): string {
+    this.#audience ??= this.#findAudience();
+    return this.#audience;
+  }
+
+  /** Lets go of all that is not needed any more: its session lives longer than the request that began it. */
+  settle(): void {
+    this.#audience ??= this.#findAudience();
+    this.#authorization = null;
+    this.#socket = null;
+  }
+
+  #findAudience(): string {
     if (!this.identity.startsWith("address:")) return `${this.identity} ${hash(this.#authorization ?? "")}`;
-    return this.#authorization === null ? connectionOf(this.#socket) : `token:${hash(this.#authorization)}`;
+    if (this.#authorization !== null) return `token:${hash(this.#authorization)}`;
+    return this.#socket === null ? "" : connectionOf(this.#socket);
   }
 }
 

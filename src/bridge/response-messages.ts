@@ -33,6 +33,8 @@ export interface ReadingOptions {
   readonly head: ResponseHead;
   /** The calls that it should answer; none for a stream of its own. */
   readonly calls: readonly Call[];
+  /** Whether a body is wanted although it answers no call: it answers a request of our own. */
+  readonly wantsBody?: boolean;
   readonly maxMessageBytes: number;
   readonly listener: ServerListener;
   readonly take: (payload: Payload, exchange: Exchange) => void;
@@ -68,7 +70,8 @@ function readEvents({ calls, maxMessageBytes, listener, take }: ReadingOptions):
 
 const MAX_RETRY_MS = 60_000;
 
-function readBody({ head, calls, maxMessageBytes, listener, take }: ReadingOptions): Reading {
+function readBody(options: ReadingOptions): Reading {
+  const { head, calls, wantsBody = calls.length > 0, maxMessageBytes, listener, take } = options;
   const exchange = bodiesFor(calls);
   const collector = createBodyCollector(maxMessageBytes);
   return {
@@ -77,6 +80,9 @@ function readBody({ head, calls, maxMessageBytes, listener, take }: ReadingOptio
     end() {
       const collected = collector.end();
       const { body } = collected;
+      // Streamable HTTP, "Sending Messages to the Server" 4: what is no request is answered with 202 and no body. Some
+      // servers write one all the same, such as null. It is for nobody.
+      if (!wantsBody && head.status < 300) return null;
       const isJson = kindOf(head) === "json" && body !== null && body.length > 0;
       if (collected.body === null) listener.lost(collected.gist.end(), collected.bytes, exchange);
       if (head.status < 300 && isJson) take(whole(body), exchange);

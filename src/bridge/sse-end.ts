@@ -10,7 +10,7 @@ import type { Call } from "../session/calls.ts";
 import { pickData } from "../wire/event-fields.ts";
 import { createEventFramer } from "../wire/events.ts";
 import { failureOf, refusedWith } from "./answers.ts";
-import { answerInstead, BODIES, type ServerEnd, type ServerListener } from "./server-end.ts";
+import { answerInstead, answersNothing, BODIES, type ServerEnd, type ServerListener } from "./server-end.ts";
 import { createBrake } from "./brake.ts";
 import { holdBack } from "./open-stream.ts";
 import { createTurnstile } from "./turnstile.ts";
@@ -68,7 +68,7 @@ export function openSseEnd(options: SseOptions): Promise<ServerEnd> {
       tail: () => {},
     });
 
-    const brake = createBrake(() => stream);
+    const brake = createBrake({ pause: () => stream.pause(), resume: () => stream.resume() });
     const cut = (): void => {
       destroy();
       onEnd();
@@ -102,6 +102,7 @@ export function openSseEnd(options: SseOptions): Promise<ServerEnd> {
     );
 
     function send(payload: Buffer, about: Message, calls: readonly Call[]): void {
+      if (answersNothing(about)) return;
       turnstile.enter(payload.length, (taken) => {
         const { envelope } = about;
         const isBarrier = envelope.kind !== "request" || envelope.method.name === "initialize";

@@ -11,7 +11,7 @@ import { CLOSED, failureOf, refusedWith } from "./answers.ts";
 import { createBrake } from "./brake.ts";
 import { mirrorHeaders, type SchemaReader } from "./mirror.ts";
 import { readResponse, type Reading } from "./response-messages.ts";
-import { answerInstead, type ServerEnd, type ServerListener } from "./server-end.ts";
+import { answerInstead, answersNothing, type ServerEnd, type ServerListener } from "./server-end.ts";
 import { type Ended, holdBack, openStream, type Resumable } from "./open-stream.ts";
 import { createStandingStream } from "./standing-stream.ts";
 import { BOTH, createStreamableSession, isReady } from "./streamable-session.ts";
@@ -64,6 +64,7 @@ export function createStreamableEnd(options: StreamableOptions): ServerEnd {
   });
 
   function send(payload: Buffer, about: Message, calls: readonly Call[]): void {
+    if (answersNothing(about)) return;
     turnstile.enter(payload.length, (taken) => {
       if (isOver) return;
       const { envelope } = about;
@@ -106,7 +107,7 @@ export function createStreamableEnd(options: StreamableOptions): ServerEnd {
     const headers = `Content-Type: application/json\r\n${session.common(BOTH)}${mirrored ?? session.versionLine()}`;
     let reading: Reading | null = null;
     const shownId = session.id;
-    const brake = createBrake(() => call);
+    const brake = createBrake({ pause: () => call.pause(), resume: () => call.resume() });
     const left = turnstile.leaving(payload.length);
     const settle = (): void => {
       left();

@@ -106,7 +106,7 @@ export function createStreamableSession(options: StreamableSessionOptions): Stre
           head(head) {
             if (head.status < 300) session.id ??= headerOf(head, "mcp-session-id");
             else isGood = false;
-            reading = readResponse({ head, calls, maxMessageBytes, listener: quiet, take });
+            reading = readResponse({ head, calls, wantsBody: true, maxMessageBytes, listener: quiet, take });
           },
           body: (bytes) => reading?.push(bytes),
           done() {

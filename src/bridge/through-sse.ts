@@ -137,7 +137,7 @@ export function createThroughSse(options: ThroughSseOptions): ThroughSse {
       };
       passenger.seat.session.mcpSession = id;
       passengers.set(id, passenger);
-      const brake = createBrake(() => call);
+      const brake = createBrake({ pause: () => call.pause(), resume: () => call.resume() });
       const claim = countIn(answerMemory, { ...readerOf(response), ...brake });
       const weigh = (): void => claim.weigh(passenger.stream?.weight() ?? 0);
       const call = pool.send(

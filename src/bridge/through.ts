@@ -17,7 +17,7 @@ import type { ResponseHead } from "../wire/http-head.ts";
 import { isListening, TOOLS_CHANGED, toolsChangedFor } from "./announce.ts";
 import { BUSY, CLOSED, failureOf } from "./answers.ts";
 import { createBodyCollector, isRedirect, judgeBody } from "./body-back.ts";
-import { createBrake } from "./brake.ts";
+import { type Brake, createBrake } from "./brake.ts";
 import type { Guest, GuestBook } from "./guest-book.ts";
 import { exchangeFor, mirrorHeaders } from "./mirror.ts";
 import { answerHere, forget, NO_SESSION, NOT_ALLOWED, readMessage } from "./refusal.ts";
@@ -101,7 +101,7 @@ export function createThrough(options: ThroughOptions): Through {
     let answered: ResponseHead | null = null;
     const collector = createBodyCollector(maxMessageBytes);
     let isGone = false;
-    const brake = createBrake(() => call);
+    let brake: Brake | null = null;
     let claim: Claim | null = null; // most answers are too small to be counted
 
     const call: UpstreamCall = pool.send(
@@ -124,8 +124,9 @@ export function createThrough(options: ThroughOptions): Through {
           else stream.push(bytes);
           weigh();
           if (stream?.isFull() !== true) return;
-          brake.pause();
-          stream.whenReady(() => brake.resume());
+          const held = (brake ??= createBrake(call));
+          held.pause();
+          stream.whenReady(held.resume);
         },
         done() {
           if (stream !== null) stream.end();
@@ -166,6 +167,7 @@ export function createThrough(options: ThroughOptions): Through {
     function weigh(): void {
       const bytes = stream?.weight() ?? collector.weight();
       if (claim === null && bytes <= MAX_UNCOUNTED_BYTES) return;
+      brake ??= createBrake(call);
       claim ??= answerMemory.claim({ ...brake, cut, pulse: () => unsent(response) });
       claim.weigh(bytes);
     }

@@ -69,7 +69,11 @@ export async function readConfig(given: Parsed, command: Command, env: NodeJS.Pr
       maxConnections: limits.maxConnections,
       maxUpstreamConnections: limits.maxUpstreamConnections,
     }),
-    timeouts: known({ childGrace: settings.timeouts.childGrace }),
+    timeouts: known<Timeouts>({
+      childGrace: settings.timeouts.childGrace,
+      sessionIdle: settings.timeouts.sessionIdle,
+      slowReader: settings.timeouts.slowReader,
+    }),
     auditInclude: settings.audit?.include ?? null,
     mustAudit: settings.audit?.onError === "block",
     policy: {
@@ -116,7 +120,7 @@ function say(option: string, value: string | null): Said {
 }
 
 /** Without what is null. */
-function known<T extends object>(values: { readonly [K in keyof T]: T[K] | null }): Partial<T> {
+function known<T extends object>(values: { readonly [K in keyof T]?: T[K] | null }): Partial<T> {
   return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== null)) as Partial<T>;
 }
 

@@ -23,6 +23,8 @@ export interface ConversationOptions {
   readonly witness: Witness;
   readonly maxMessageBytes: number;
   readonly graceMs: number;
+  /** How long a client that has closed stdin may take nothing of what is left for it. */
+  readonly slowReaderMs: number;
 }
 
 /** One client and one child, from the first byte until nothing of either is left. */
@@ -47,7 +49,7 @@ export interface ConversationEnd {
 
 /** Joins a client and a child. */
 export function createConversation(options: ConversationOptions): Conversation {
-  const { client, child, witness, maxMessageBytes, graceMs } = options;
+  const { client, child, witness, maxMessageBytes, graceMs, slowReaderMs } = options;
   let isClosed = false; // the client has said all it had to say
   let isBroken = false; // the client does not listen any more
   let isStopped = false; // we were told to end
@@ -90,7 +92,7 @@ export function createConversation(options: ConversationOptions): Conversation {
     void up.then(() => {
       isClosed = !isStopped;
       wind();
-      whenStuck(client.output, graceMs + FLUSH_MS, patience.open);
+      whenStuck(client.output, slowReaderMs, patience.open);
     });
     void down.then(lose);
     const orphaned = setInterval(watchClient(), ORPHAN_CHECK_MS).unref();

@@ -37,6 +37,8 @@ export interface Timeouts {
   readonly childGrace: number;
   /** How long a session without an open stream is kept, where it has a process of its own. */
   readonly sessionIdle: number;
+  /** How long a client that has closed stdin may take nothing of what is left for it. */
+  readonly slowReader: number;
   /** How long clients have to leave when we are told to end. */
   readonly drain: number;
 }
@@ -47,5 +49,6 @@ export const DEFAULT_TIMEOUTS: Timeouts = {
   toolList: 10_000,
   childGrace: 5_000,
   sessionIdle: 600_000,
+  slowReader: 30_000,
   drain: 10_000,
 };

@@ -175,6 +175,7 @@ export async function createProxy(options: ProxyOptions): Promise<Proxy> {
     witness,
     maxMessageBytes: limits.maxMessageBytes,
     graceMs: timeouts.childGrace,
+    slowReaderMs: timeouts.slowReader,
   });
   const connection = createConnection({
     url: null,

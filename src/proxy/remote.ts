@@ -1,3 +1,4 @@
+import { setTimeout as delay } from "node:timers/promises";
 import { fetchRefusal, fetchTools, findServer, type FindOptions, type FoundServer } from "../bridge/find-server.ts";
 import { announce } from "../bridge/announce.ts";
 import { createLinesClient } from "../bridge/lines-client.ts";
@@ -229,6 +230,7 @@ export function joinRemote(
     seat,
     witness: hub.witness,
     maxMessageBytes: limits.maxMessageBytes,
+    slowReaderMs: timeouts.slowReader,
   });
 
   async function run(): Promise<ConversationEnd> {
@@ -237,7 +239,9 @@ export function joinRemote(
     if (how === "lost") end.destroy();
     // A client that has said all it had to say may still want to hear the answers.
     if (how === "closed") await Promise.race([client.answered(timeouts.childGrace), left]);
-    await client.giveUp();
+    // Who was told to end, or is told now, does not wait for a client that reads slowly.
+    const hurried = how === "closed" ? left : delay(FLUSH_MS, undefined, { ref: false });
+    await Promise.race([client.giveUp(), hurried]);
     await end.close();
     server.close();
     return { code: how === "closed" ? 0 : 1, lost: how === "lost", child: null };
@@ -253,3 +257,5 @@ export function joinRemote(
 }
 
 const NEWLINE = Buffer.from("\n");
+/** How long what we say last has to leave, where we were told to end or the server is lost. */
+const FLUSH_MS = 2000;

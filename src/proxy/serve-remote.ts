@@ -3,10 +3,9 @@ import { createGuestBook, type Guest } from "../bridge/guest-book.ts";
 import { createHost } from "../bridge/host.ts";
 import { mirrorHeaders } from "../bridge/mirror.ts";
 import { createOauthPass } from "../bridge/oauth.ts";
-import { ownerOf } from "../bridge/owner.ts";
 import { noteRefusal } from "../bridge/refusal.ts";
 import { createSeat } from "../bridge/seats.ts";
-import { answerInstead, type ServerListener } from "../bridge/server-end.ts";
+import { answerInstead, answersNothing, type ServerListener } from "../bridge/server-end.ts";
 import { createThrough } from "../bridge/through.ts";
 import { createThroughSse } from "../bridge/through-sse.ts";
 import { readResponse } from "../bridge/response-messages.ts";
@@ -50,6 +49,7 @@ export function createRemoteService({
   function say(guest: Guest, direction: "up" | "down", payload: Buffer): void {
     if (direction === "down") return; // whoever waits on a request is answered there
     const about = openMessage(whole(payload), "up", "refuse");
+    if (answersNothing(about)) return;
     const { session } = guest.seat;
     const call = about.envelope.kind === "request" ? session.calls.up.find(about.envelope.id.key) : undefined;
     const calls = call === undefined ? [] : [call];
@@ -61,6 +61,8 @@ export function createRemoteService({
       isFull: false,
       whenReady: (resume) => resume(),
     };
+    // Its client has left, and with it what the server knows it by.
+    if (guest.id !== null && guest.headers === "") return answerInstead(listener, calls, CLOSED);
     let reading: ReturnType<typeof readResponse> | null = null;
     // The client's own headers speak of another message.
     const mirrored = mirrorHeaders(about, () => null);
@@ -88,12 +90,7 @@ export function createRemoteService({
   }
 
   const guests = createGuestBook({
-    seat: (visit, sayFor, onExhausted) =>
-      createSeat(hub.seats, sayFor, {
-        known: knowledge,
-        owner: ownerOf(visit),
-        onExhausted,
-      }),
+    seat: (owner, sayFor, onExhausted) => createSeat(hub.seats, sayFor, { known: knowledge, owner, onExhausted }),
     say,
     onExhausted(guest) {
       guests.end(guest);

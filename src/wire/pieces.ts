@@ -23,55 +23,58 @@ const PIECE_COST = 400;
  * be quadratic for a large message that arrives in small reads.
  */
 export function createPieces(): Pieces {
-  let kept: Buffer[] = [];
-  let loose = 0; // how many of the last pieces were not joined yet
-  let looseBytes = 0; // of the buffers that those are cut from
-  let joinedBytes = 0;
-  let parent: ArrayBufferLike | null = null; // what the last piece was cut from; its neighbours often are, too
+  return new PieceList();
+}
 
-  function clear(): Buffer[] {
-    const all = kept;
-    kept = [];
-    loose = looseBytes = joinedBytes = 0;
-    parent = null;
-    pieces.size = pieces.weight = 0;
+/** A class, because there is one for every request and every answer, and most have a single piece. */
+class PieceList implements Pieces {
+  size = 0;
+  weight = 0;
+  #kept: Buffer[] = [];
+  #loose = 0; // how many of the last pieces were not joined yet
+  #looseBytes = 0; // of the buffers that those are cut from
+  #joinedBytes = 0;
+  #parent: ArrayBufferLike | null = null; // what the last piece was cut from; its neighbours often are, too
+
+  push(piece: Buffer): void {
+    this.#kept.push(piece);
+    this.#loose++;
+    this.size += piece.length;
+    if (piece.buffer !== this.#parent) {
+      this.#parent = piece.buffer;
+      this.#looseBytes += piece.buffer.byteLength;
+    }
+    if (this.#loose >= MAX_LOOSE_PIECES || this.#looseBytes >= MAX_LOOSE_BYTES) this.#joinLoose();
+    this.weight = this.#joinedBytes + this.#looseBytes + this.#kept.length * PIECE_COST;
+  }
+
+  join(): Buffer {
+    const all = this.#clear();
+    return all.length === 1 ? all[0] : Buffer.concat(all);
+  }
+
+  release(take: (piece: Buffer) => void): void {
+    for (const piece of this.#clear()) take(piece);
+  }
+
+  #clear(): Buffer[] {
+    const all = this.#kept;
+    this.#kept = [];
+    this.#loose = this.#looseBytes = this.#joinedBytes = 0;
+    this.#parent = null;
+    this.size = this.weight = 0;
     return all;
   }
 
-  function joinLoose(): void {
-    const last = kept.splice(kept.length - loose);
+  #joinLoose(): void {
+    const last = this.#kept.splice(this.#kept.length - this.#loose);
     // Not from the pool that small buffers share: each would keep alive what others have long let go of.
     const joined = Buffer.allocUnsafeSlow(last.reduce((sum, { length }) => sum + length, 0));
     let at = 0;
     for (const piece of last) at += piece.copy(joined, at);
-    kept.push(joined);
-    joinedBytes += joined.length;
-    loose = looseBytes = 0;
-    parent = null;
+    this.#kept.push(joined);
+    this.#joinedBytes += joined.length;
+    this.#loose = this.#looseBytes = 0;
+    this.#parent = null;
   }
-
-  // Plain members: an object with getters of its own is kept until a full collection, and there is one for every request.
-  const pieces: Pieces & { size: number; weight: number } = {
-    size: 0,
-    weight: 0,
-    push(piece) {
-      kept.push(piece);
-      loose++;
-      pieces.size += piece.length;
-      if (piece.buffer !== parent) {
-        parent = piece.buffer;
-        looseBytes += parent.byteLength;
-      }
-      if (loose >= MAX_LOOSE_PIECES || looseBytes >= MAX_LOOSE_BYTES) joinLoose();
-      pieces.weight = joinedBytes + looseBytes + kept.length * PIECE_COST;
-    },
-    join() {
-      const all = clear();
-      return all.length === 1 ? all[0] : Buffer.concat(all);
-    },
-    release(take) {
-      for (const piece of clear()) take(piece);
-    },
-  };
-  return pieces;
 }

@@ -27,7 +27,7 @@ function optionsOf({ parsed }: Config): Record<string, string | readonly string[
 
 const WHOLE = `
 listen: "[::1]:8808"
-timeouts: { connection: 3s, tool_list: 4s, child_grace: 5s }
+timeouts: { connection: 3s, tool_list: 4s, child_grace: 5s, session_idle: 6s, slow_reader: 7s }
 limits: { max_message: 1KB, max_open_calls: 2, max_sessions: 3, max_parked: 4B, max_children: 5, max_connections: 6, max_upstream_connections: 7 }
 audit: { file: a.jsonl, level: all, on_error: block }
 log: { level: debug, format: json, file: f.log }
@@ -65,7 +65,7 @@ describe("what a file says is as if it had been typed", () => {
         maxConnections: 6,
         maxUpstreamConnections: 7,
       },
-      timeouts: { childGrace: 5000 },
+      timeouts: { childGrace: 5000, sessionIdle: 6000, slowReader: 7000 },
       mustAudit: true,
       policy: { policyFolder: folder, policy: { tools: { notFound: "spec" } } },
       warnings: [],

@@ -54,7 +54,7 @@ test.for([
   [{ audit: "file" }, 'audit must be a function, or null | It is "file"'],
   [
     { timeouts: { toolList: 0.5 } },
-    "timeouts must be whole milliseconds: connection, toolList, childGrace, sessionIdle, drain | It is an object",
+    "timeouts must be whole milliseconds: connection, toolList, childGrace, sessionIdle, slowReader, drain | It is an object",
   ],
   [{ limits: { maxBytes: 1 } }, "limits must be positive numbers: maxMessageBytes, maxOpenCalls, maxParkedBytes"],
   [{ client: null }, "client must be an object with the streams input and output | It is null"],

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { createPieces } from "../../wire/pieces.ts";
+import { createPieces, type Pieces } from "../../wire/pieces.ts";
 import type { Claim } from "../budget.ts";
 import { MAX_UNCOUNTED_BYTES, requestMemory } from "../memory.ts";
 
@@ -18,6 +18,7 @@ export function readBody(
   done: (body: Body, sent: () => void) => void,
 ): void {
   if (Number(length ?? 0) > maxBytes) return done("too-large", nothing);
+  if (length !== null && Number(length) <= MAX_UNCOUNTED_BYTES) return readSmall(request, done);
   const pieces = createPieces();
   let isOver = false;
   let claim: Claim | null = null; // most bodies are too small to be counted
@@ -51,7 +52,7 @@ export function readBody(
     if (pieces.size > maxBytes) finish("too-large");
   });
   request.on("end", () => finish(pieces.join()));
-  response.once("close", () => {
+  response.on("close", () => {
     isOver = true;
     forget();
   });
@@ -61,5 +62,23 @@ export function readBody(
     release();
   }
 }
+
+/** Reads a body that is too small to be counted, and nearly always comes in one piece. */
+function readSmall(request: IncomingMessage, done: (body: Buffer, sent: () => void) => void): void {
+  let first: Buffer | null = null;
+  let pieces: Pieces | null = null;
+  request.on("data", (chunk: Buffer) => {
+    if (pieces !== null) pieces.push(chunk);
+    else if (first === null) first = chunk;
+    else {
+      pieces = createPieces();
+      pieces.push(first);
+      pieces.push(chunk);
+    }
+  });
+  request.on("end", () => done(pieces?.join() ?? first ?? NOTHING, nothing));
+}
+
+const NOTHING = Buffer.alloc(0);
 
 function nothing(): void {}

@@ -104,7 +104,8 @@ export function readClientHead(
     } else if (name.includes("_")) {
       // CGI and its heirs make one variable of both.
       const twin = name.replaceAll("_", "-");
-      if (SINGLE.has(twin) || twin.startsWith("mcp-") || twin === identityHeader) doubtful = name;
+      const decides = SINGLE.has(twin) || NOT_ONWARD.has(twin) || twin.startsWith("mcp-");
+      if (decides || twin === identityHeader) doubtful = name;
     }
   }
   let onward = "";

@@ -6,6 +6,7 @@ import { createShares, type Shares } from "../shares.ts";
 import { type ClientHead, readClientHead } from "./client-head.ts";
 import type { Gate, Principal } from "./gate.ts";
 import { allowedOrigin, answerPreflight, type Guests, isPreflight, knowsHost } from "./guests.ts";
+import { listen } from "./listen.ts";
 import { createPipeline } from "./pipeline.ts";
 import { replyError } from "./reply.ts";
 
@@ -108,29 +109,35 @@ export async function openDoor(options: DoorOptions): Promise<Door> {
   const silent = new Set<Socket>(); // connections by which nobody has asked anything yet
   const connections = createShares(options.maxConnections);
   const requests = createShares(options.maxConnections);
-  const pipeline = createPipeline(() =>
-    options.onTrouble("http:pipeline", "closed a connection: too many requests were sent on it at once"),
-  );
   let isDraining = false;
+  /** Nobody waits for a response any more, because it is over or because it stands. */
+  const settle = (response: Admitted): void => {
+    const { [PLACE]: place = -1 } = response;
+    if (place < 0) return;
+    owed[place] = null;
+    free.push(place);
+    response[PLACE] = -1;
+  };
+  const pass = createPipeline({
+    enter(request, response: Admitted, { network }) {
+      if (request.method !== "GET") {
+        const place = free.pop() ?? owed.length;
+        owed[place] = response;
+        response[PLACE] = place;
+      }
+      if (isDraining) response.shouldKeepAlive = false; // the last on its connection
+      enter(request, response, options, { network, requests, stands: settle });
+    },
+    leave(response: Admitted) {
+      settle(response);
+      const { [CLIENT]: client } = response;
+      if (client !== undefined) requests.give(client);
+    },
+    excess: () => options.onTrouble("http:pipeline", "closed a connection: too many requests were sent on it at once"),
+  });
   const onRequest = (request: IncomingMessage, response: ServerResponse): void => {
     silent.delete(request.socket);
-    pipeline.enter(request, response, () => letIn(request, response));
-  };
-  const letIn = (request: IncomingMessage, response: ServerResponse): void => {
-    let place = -1;
-    const settle = (): void => {
-      if (place < 0) return;
-      owed[place] = null;
-      free.push(place);
-      place = -1;
-    };
-    if (request.method !== "GET") {
-      place = free.pop() ?? owed.length;
-      owed[place] = response;
-      response.on("close", settle);
-    }
-    if (isDraining) response.shouldKeepAlive = false; // the last on its connection
-    enter(request, response, options, { requests, stands: settle });
+    pass(request, response);
   };
   let server: Server;
   if (options.tls === null) server = createServer(settings, onRequest);
@@ -198,29 +205,24 @@ export async function openDoor(options: DoorOptions): Promise<Door> {
 
 const FIRST_SENTENCE_MS = 500;
 
-function listen(server: Server, { host, port }: DoorOptions): Promise<void> {
-  return new Promise((resolve, reject) => {
-    server.once("error", (cause: NodeJS.ErrnoException) => {
-      const [message, remedy] = LISTEN_ERRORS[cause.code ?? ""] ?? ["Cannot listen", cause.code ?? "try another"];
-      reject(new ProxyError("CANNOT_LISTEN", `${message}: ${host}:${port}`, remedy, { cause }));
-    });
-    server.listen(port, host, () => resolve());
-  });
-}
+const PLACE = Symbol("place");
+const CLIENT = Symbol("client");
+/** A response with its place among those that are owed, and the client that has taken a place for its request. */
+type Admitted = ServerResponse & { [PLACE]?: number; [CLIENT]?: string };
 
-const LISTEN_ERRORS: Record<string, readonly [string, string]> = {
-  EADDRINUSE: ["Port in use", "Stop what listens there, or give --listen another port"],
-  EACCES: ["Not allowed to listen", "Ports below 1024 are for the system: give --listen another"],
-  EADDRNOTAVAIL: ["Not an address of this machine", "Give --listen a host that is this machine, such as 127.0.0.1"],
-  ENOTFOUND: ["Not an address of this machine", "Give --listen a host that is this machine, such as 127.0.0.1"],
-};
+/** What is known of a request when it comes in. */
+interface Threshold {
+  readonly network: string;
+  readonly requests: Shares;
+  readonly stands: (response: Admitted) => void;
+}
 
 /** Looks at who comes before anything of what they bring. */
 function enter(
   request: IncomingMessage,
-  response: ServerResponse,
+  response: Admitted,
   options: DoorOptions,
-  { requests, stands }: { readonly requests: Shares; readonly stands: () => void },
+  { network, requests, stands }: Threshold,
 ): void {
   const { guests, gate, onTrouble } = options;
   const head = readClientHead(request.rawHeaders, options.without, options.identityHeader);
@@ -253,14 +255,15 @@ function enter(
   if (path === "/readyz")
     return options.isReady() ? replyPlain(response, 200, "ready\n") : replyPlain(response, 503, "not ready\n");
   const visit = (principal: Principal | null): void => {
-    const client = principal?.id ?? head.identity ?? networkOf(request.socket.remoteAddress);
+    const client = principal?.id ?? head.identity ?? network;
     if (!requests.take(client)) {
       response.setHeader("Retry-After", "1");
       return turnAway(503, "http:requests", "Too many requests at once");
     }
-    response.once("close", () => requests.give(client));
+    response[CLIENT] = client;
     const query = question < 0 ? "" : target.slice(question);
-    options.onVisit({ method, path, query, head, principal, client, request, response, stands });
+    const stand = (): void => stands(response);
+    options.onVisit({ method, path, query, head, principal, client, request, response, stands: stand });
   };
   if (gate === null || options.isOpen(path)) return visit(null);
   const decide = (admitted: Awaited<ReturnType<Gate["admit"]>>): void => {

@@ -63,8 +63,10 @@ export function headersBack(
 ): string[] {
   const back: string[] = [];
   names.forEach((name, index) => {
-    if (NOT_BACK.has(name) || name.startsWith("access-control-")) return;
-    const isType = name === "content-type";
+    // CGI and its heirs take an underscore for a dash.
+    const plain = name.includes("_") ? name.replaceAll("_", "-") : name;
+    if (NOT_BACK.has(plain) || plain.startsWith("access-control-")) return;
+    const isType = plain === "content-type";
     if (isType && names.indexOf(name) < index) return;
     const given = headers[2 * index + 1];
     const value = rewrite(name, isType ? plainType(given) : given);

@@ -97,6 +97,16 @@ const TIMEOUTS = map({
   connection: optional(duration(), "Until a server at a URL has been reached and has answered.", null),
   tool_list: optional(duration(), "For the whole tool list.", null),
   child_grace: optional(duration(), "Between closing a child's stdin and killing it.", null),
+  session_idle: optional(
+    duration(),
+    "How long a session by HTTP that nobody uses keeps its server process or its session at the server.",
+    null,
+  ),
+  slow_reader: optional(
+    duration(),
+    "How long a client that has closed stdin may take nothing of what is left for it.",
+    null,
+  ),
 });
 
 const AUDIT_INCLUDE = map({

@@ -148,6 +148,8 @@ export interface TimeoutSettings {
   readonly connection: number | null;
   readonly toolList: number | null;
   readonly childGrace: number | null;
+  readonly sessionIdle: number | null;
+  readonly slowReader: number | null;
 }
 
 /** The audit log. */

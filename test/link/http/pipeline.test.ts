@@ -101,13 +101,14 @@ describe("requests that come one behind the other on one connection", () => {
 
 test("a connection on which more requests wait than may is closed, and the others are served", () => {
   let troubled = 0;
-  const pipeline = createPipeline(() => troubled++);
+  let entered = 0;
+  const pass = createPipeline({ enter: () => entered++, leave: () => {}, excess: () => troubled++ });
   const [greedy, other] = [new Socket(), new Socket()];
   const enter = (socket: Socket): boolean => {
-    let isIn = false;
+    const before = entered;
     const request = new IncomingMessage(socket);
-    pipeline.enter(request, new ServerResponse(request), () => (isIn = true));
-    return isIn;
+    pass(request, new ServerResponse(request));
+    return entered > before;
   };
   const most = MAX_PIPELINED + MAX_PIPELINE_QUEUE;
   const ins = Array.from({ length: most }, () => enter(greedy)).filter((isIn) => isIn);
@@ -118,12 +119,12 @@ test("a connection on which more requests wait than may is closed, and the other
 });
 
 test("only so many requests wait on all connections together", async () => {
-  const pipeline = createPipeline(() => {});
+  const pass = createPipeline({ enter: () => {}, leave: () => {}, excess: () => {} });
   const crowd = Array.from({ length: MAX_QUEUED_REQUESTS / MAX_PIPELINE_QUEUE + 1 }, () => new Socket());
   for (const socket of crowd) {
     for (let nth = 0; nth < MAX_PIPELINED + MAX_PIPELINE_QUEUE; nth++) {
       const request = new IncomingMessage(socket);
-      pipeline.enter(request, new ServerResponse(request), () => {});
+      pass(request, new ServerResponse(request));
     }
   }
   const last = crowd.at(-1);

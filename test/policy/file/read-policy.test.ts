@@ -69,7 +69,7 @@ resources: { allow: [y] }
 validate: results
 interceptor: { enabled: false, interceptors: [./one.js, { module: two, export: second, options: { a: [1] } }] }
 limits: { max_message: 1MB, max_open_calls: 10, max_sessions: 5, max_parked: 1KB, max_children: 3, max_connections: 7, max_upstream_connections: 8 }
-timeouts: { connection: 1m, tool_list: 500ms, child_grace: 1.5s }
+timeouts: { connection: 1m, tool_list: 500ms, child_grace: 1.5s, session_idle: 2m, slow_reader: 20s }
 audit: { file: audit.jsonl, level: all, on_error: block }
 state: { store: memory, ttl: 1h, max_sessions: 9, max_conversations: 8 }
 auth: { jwks: "https://id.example/keys", issuer: me, audience: you, scopes: [mcp], identity_header: X-User }
@@ -103,7 +103,7 @@ log: { level: debug, format: json, file: log.txt }
       maxConnections: 7,
       maxUpstreamConnections: 8,
     },
-    timeouts: { connection: 60_000, toolList: 500, childGrace: 1500 },
+    timeouts: { connection: 60_000, toolList: 500, childGrace: 1500, sessionIdle: 120_000, slowReader: 20_000 },
     audit: { file: "audit.jsonl", level: "all", onError: "block", include: null },
     state: { store: "memory", ttlMs: 3_600_000, maxSessions: 9, maxConversations: 8 },
     auth: {
