@@ -10,8 +10,8 @@ import type { Value } from "./values.ts";
 export function unknownField(text: string, head: TermHead, end: number): FilterMistake {
   const at = { start: head.start, end: head.fieldEnd };
   const says = `Unknown field: ${show(text.slice(head.start, head.fieldEnd))}.`;
-  // In a link the word before the colon is not a mistyped field.
-  const isLink = head.operator === ":" && text.startsWith("//", head.valueStart);
+  // In a link or behind the letter of a drive, the word before the colon is not a mistyped field.
+  const isLink = head.operator === ":" && /^(?:\/\/|\\)/.test(text.slice(head.valueStart, head.valueStart + 2));
   const meant = isLink ? null : (findAlso(FIELDS, head.name)?.name ?? nearest(head.name, FIELD_NAMES));
   if (meant !== null) {
     const fix = { start: head.start, end: head.nameEnd, text: meant };

@@ -87,6 +87,7 @@ const MISTAKES: [typed: string, said: string, fixed: string | null][] = [
   ["a or", "Nothing after or", "a"],
   ["tool~/(a/", "Not a pattern: missing ) at 3", null],
   // The rest of the family.
+  ["a:\\x", 'Unknown field: a. To look for this text, write *"a:\\\\x"*', '"a:\\\\x"'],
   ["args.path:/etc", "Unknown field: args.path. Did you mean *arg.path*?", "arg.path:/etc"],
   ["direction:up", "Unknown field: direction. Did you mean *dir*?", "dir:up"],
   ["tool.x:1", "Unknown field: tool.x. Did you mean *tool*?", "tool:1"],
