@@ -1,0 +1,25 @@
+import { describe, expect, test } from "vitest";
+import type { Plan } from "./plan.ts";
+import { perform } from "./perform.ts";
+import { ask, OPEN, reply, write } from "./write-plan.ts";
+
+// Conversations that once went wrong, as short as they could be made.
+
+/** Shorter than any time limit of ours that a hang could be mistaken for a wait by. */
+const LIMIT_MS = 3000;
+
+const FOUND: Record<string, Plan> = {
+  "the request after a large event is answered on the same connection": write("http-http", [
+    OPEN,
+    ask("tools/call safe_a"),
+    reply(0, { isLarge: true }),
+    ask("ping"),
+  ]),
+};
+
+describe("a conversation that once went wrong", () => {
+  test.each(Object.entries(FOUND))("%s", async (_, plan) => {
+    const { complaint, trace } = await perform(plan, LIMIT_MS);
+    expect(complaint, trace.join("\n")).toBeNull();
+  });
+});
