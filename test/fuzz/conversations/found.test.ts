@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { Plan } from "./plan.ts";
 import { perform } from "./perform.ts";
-import { ask, OPEN, reply, write } from "./write-plan.ts";
+import { ask, askAlone, batch, OPEN, reply, write } from "./write-plan.ts";
 
 // Conversations that once went wrong, as short as they could be made.
 
@@ -14,6 +14,22 @@ const FOUND: Record<string, Plan> = {
     ask("tools/call safe_a"),
     reply(0, { isLarge: true }),
     ask("ping"),
+  ]),
+  "a server that many share may make texts of the numbers it is given as ids": write("http-stdio", [
+    askAlone("ping"),
+    reply(0, { spelling: 1 }),
+  ]),
+  "a server that many share answers under another spelling of an id: the one who asked is told": write("http-stdio", [
+    askAlone("ping"),
+    reply(0, { spelling: 2 }),
+  ]),
+  "a server that many share says what cannot be read: the one who asked is told": write("http-stdio", [
+    askAlone("ping"),
+    reply(0, { kind: "unreadable" }),
+  ]),
+  "a server that many share answers with a batch: the one who asked is told": write("http-stdio", [
+    askAlone("ping"),
+    reply(0, { kind: "wrapped" }),
   ]),
 };
 
