@@ -5,6 +5,8 @@ import { ask, askAlone, batch, OPEN, reply, write } from "./write-plan.ts";
 
 // Conversations that once went wrong, as short as they could be made.
 
+const BATCHES = { revision: "2025-03-26" };
+
 /** Shorter than any time limit of ours that a hang could be mistaken for a wait by. */
 const LIMIT_MS = 3000;
 
@@ -31,6 +33,27 @@ const FOUND: Record<string, Plan> = {
     askAlone("ping"),
     reply(0, { kind: "wrapped" }),
   ]),
+  "a call that waits for the tool list is answered when its session ends": write("http-stdio", [
+    OPEN,
+    { do: "holdOwn" },
+    ask("tools/call leaky"),
+    { do: "delete", client: 0 },
+  ]),
+  "so are those that came in a batch with it": write(
+    "http-sse",
+    [
+      OPEN,
+      { do: "holdOwn" },
+      batch(ask("tools/call secret_a"), ask("resources/read safe_a")),
+      { do: "forget", client: 0 },
+    ],
+    { ...BATCHES, cache: "session" },
+  ),
+  "two requests that a process answers in one batch are answered once each, where they wait": write(
+    "http-stdio",
+    [OPEN, ask("ping"), ask("ping"), { do: "replyTogether", nth: 0, count: 2 }],
+    BATCHES,
+  ),
 };
 
 describe("a conversation that once went wrong", () => {
