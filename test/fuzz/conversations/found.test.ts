@@ -54,6 +54,16 @@ const FOUND: Record<string, Plan> = {
     [OPEN, ask("ping"), ask("ping"), { do: "replyTogether", nth: 0, count: 2 }],
     BATCHES,
   ),
+  "an answer in a batch that is refused becomes an error where its request waits, before a process": write(
+    "http-stdio",
+    [OPEN, ask("ping"), ask("ping"), reply(0, { kind: "wrapped" })],
+  ),
+  "the same on an event stream": write("http-http", [OPEN, ask("ping"), reply(0, { kind: "wrapped" })]),
+  "the same with an id that is a fraction": write("stdio-stdio", [
+    OPEN,
+    ask("ping"),
+    reply(0, { kind: "wrapped", spelling: 5 }),
+  ]),
 };
 
 describe("a conversation that once went wrong", () => {
