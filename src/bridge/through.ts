@@ -109,6 +109,8 @@ export function createThrough(options: ThroughOptions): Through {
           const answerServer = (answer: Buffer): void => guest.say("up", answer);
           const onEventId = (id: string): void => guest.trail.note(id, exchange.answerable ?? []);
           stream = createStreamBack({ response, seat, exchange, calls, maxMessageBytes, answerServer, onEventId });
+          // What was refused of a batch: the server has not seen it, and answers only the rest.
+          if (also !== null) stream.write(frameMessage(also));
         },
         body(bytes) {
           if (stream === null) return collector.push(bytes);

@@ -49,6 +49,11 @@ const FOUND: Record<string, Plan> = {
     ],
     { ...BATCHES, cache: "session" },
   ),
+  "what is refused of a batch is answered, also where the server answers the rest with events": write(
+    "http-http",
+    [OPEN, batch(ask("ping"), ask("tools/call secret_a")), reply(0)],
+    BATCHES,
+  ),
   "two requests that a process answers in one batch are answered once each, where they wait": write(
     "http-stdio",
     [OPEN, ask("ping"), ask("ping"), { do: "replyTogether", nth: 0, count: 2 }],
