@@ -66,7 +66,7 @@ export function createStreamableEnd(options: StreamableOptions): ServerEnd {
       session.note(method, payload);
       if (method === "notifications/cancelled" && withdraw(about)) return taken();
       // Nothing overtakes what has no answer, nor anything the greeting. No longer than a while, should it not be taken.
-      const isBarrier = envelope.kind !== "request" || method === "initialize";
+      const isBarrier = calls.length === 0 || method === "initialize";
       if (isBarrier && method !== "initialize") setTimeout(taken, TAKEN_MS).unref();
       const isLast = method === "notifications/initialized" && options.listens;
       const renewal = session.renewing ?? options.renew?.() ?? null;

@@ -54,6 +54,11 @@ const FOUND: Record<string, Plan> = {
     [OPEN, batch(ask("ping"), ask("tools/call secret_a")), reply(0)],
     BATCHES,
   ),
+  "a batch of requests holds up nothing that comes after it": write(
+    "stdio-http",
+    [OPEN, batch(ask("ping"), ask("ping")), ask("ping")],
+    BATCHES,
+  ),
   "two requests that a process answers in one batch are answered once each, where they wait": write(
     "http-stdio",
     [OPEN, ask("ping"), ask("ping"), { do: "replyTogether", nth: 0, count: 2 }],
