@@ -154,7 +154,7 @@ export function createStreamableEnd(options: StreamableOptions): ServerEnd {
         },
         failed(error) {
           const events = reading?.breakOff() ?? null;
-          if (events?.lastId !== undefined) return finish(null, events);
+          if (events?.lastId !== undefined && calls.every(({ era }) => era === "stateful")) return finish(null, events);
           fail(about, calls, error);
           taken();
         },
@@ -166,7 +166,9 @@ export function createStreamableEnd(options: StreamableOptions): ServerEnd {
       running.delete(about);
       if (refusal !== null) answerInstead(listener, calls, refusedWith(refusal.status));
       else if (calls.some(isWaiting)) {
-        if (events !== null && events.lastId !== undefined) resume(calls, events, 0);
+        // 2026-07-28 has no resumption: what broke off there is lost.
+        const isResumable = calls.every(({ era }) => era === "stateful");
+        if (events !== null && events.lastId !== undefined && isResumable) resume(calls, events, 0);
         else answerInstead(listener, calls, CLOSED);
       }
       // A server may have wanted to hear this first.

@@ -108,7 +108,9 @@ export function createThrough(options: ThroughOptions): Through {
           response.flushHeaders();
           const answerServer = (answer: Buffer): void => guest.say("up", answer);
           const onEventId = (id: string): void => guest.trail.note(id, exchange.answerable ?? []);
-          stream = createStreamBack({ response, seat, exchange, calls, maxMessageBytes, answerServer, onEventId });
+          const mayResume = ({ era }: Call): boolean => era === "stateful" && guest.id !== null;
+          const parts = { response, seat, exchange, calls, maxMessageBytes, answerServer, onEventId, mayResume };
+          stream = createStreamBack(parts);
           // What was refused of a batch: the server has not seen it, and answers only the rest.
           if (also !== null) stream.write(frameMessage(also));
         },

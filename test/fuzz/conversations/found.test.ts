@@ -74,6 +74,15 @@ const FOUND: Record<string, Plan> = {
     ask("ping"),
     reply(0, { kind: "wrapped", spelling: 5 }),
   ]),
+  "a stream of the stateless era that ends without the answer cannot be resumed: the one who asked is told": write(
+    "http-http",
+    [askAlone("ping"), { do: "begin", nth: 0 }, { do: "end", nth: 0 }],
+  ),
+  "nor can one of a server without sessions": write(
+    "http-http",
+    [OPEN, ask("ping"), { do: "begin", nth: 0 }, { do: "end", nth: 0 }],
+    { hasSessions: false },
+  ),
 };
 
 describe("a conversation that once went wrong", () => {
