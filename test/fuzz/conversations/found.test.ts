@@ -74,6 +74,11 @@ const FOUND: Record<string, Plan> = {
     ask("ping"),
     reply(0, { kind: "wrapped", spelling: 5 }),
   ]),
+  "a call that waits for the tool list is refused when the stream ends by which the list should come": write(
+    "http-http",
+    [OPEN, { do: "holdOwn" }, ask("tools/call safe_a"), { do: "end", nth: 0 }],
+    { cache: "session" },
+  ),
   "a stream of the stateless era that ends without the answer cannot be resumed: the one who asked is told": write(
     "http-http",
     [askAlone("ping"), { do: "begin", nth: 0 }, { do: "end", nth: 0 }],
