@@ -180,7 +180,7 @@ export function joinRemote(
     hub.seats,
     (direction, payload) => {
       if (direction === "up") sendOwn(end, seat.session, payload);
-      else output.write(Buffer.concat([payload, NEWLINE]));
+      else client.say(payload);
     },
     { known: knowledge, onExhausted: () => leave?.("stopped") },
   );
@@ -212,5 +212,3 @@ export function joinRemote(
     announce: () => announce(seat.session, (message) => seat.session.say("down", message)),
   };
 }
-
-const NEWLINE = Buffer.from("\n");

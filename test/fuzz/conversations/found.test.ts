@@ -74,6 +74,13 @@ const FOUND: Record<string, Plan> = {
     ask("ping"),
     reply(0, { kind: "wrapped", spelling: 5 }),
   ]),
+  "a reload after the server is gone does not cut off what the client has not read": write("stdio-sse", [
+    OPEN,
+    ask("ping"),
+    { do: "hold", client: 0, nth: 0 },
+    { do: "forget", client: 0 },
+    { do: "reload", policy: 1 },
+  ]),
   "a call that waits for the tool list is refused when the stream ends by which the list should come": write(
     "http-http",
     [OPEN, { do: "holdOwn" }, ask("tools/call safe_a"), { do: "end", nth: 0 }],
