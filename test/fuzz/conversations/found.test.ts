@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { Plan } from "./plan.ts";
 import { perform } from "./perform.ts";
-import { ask, askAlone, batch, OPEN, reply, write } from "./write-plan.ts";
+import { ask, askAlone, batch, OPEN, reply, used, write } from "./write-plan.ts";
 
 // Conversations that once went wrong, as short as they could be made.
 
@@ -85,6 +85,33 @@ const FOUND: Record<string, Plan> = {
     "http-http",
     [OPEN, { do: "holdOwn" }, ask("tools/call safe_a"), { do: "end", nth: 0 }],
     { cache: "session" },
+  ),
+  "a call that waits for the tool list has its id to itself, also where the table is full but for it": write(
+    "stdio-stdio",
+    [
+      OPEN,
+      ask("ping"),
+      ask("ping"),
+      { do: "holdOwn" },
+      ask("tools/call safe_a"),
+      reply(0),
+      ask("prompts/list", used(3)),
+      { do: "freeOwn" },
+      reply(1),
+    ],
+    { maxOpenCalls: 3 },
+  ),
+  "the cancellation of such a call ends it here": write(
+    "stdio-stdio",
+    [
+      OPEN,
+      ask("ping"),
+      ask("ping"),
+      { do: "holdOwn" },
+      ask("tools/call safe_a"),
+      { do: "cancel", client: 0, nth: 2, spelling: 0 },
+    ],
+    { maxOpenCalls: 3 },
   ),
   "a stream of the stateless era that ends without the answer cannot be resumed: the one who asked is told": write(
     "http-http",
