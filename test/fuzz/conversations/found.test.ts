@@ -113,6 +113,11 @@ const FOUND: Record<string, Plan> = {
     ],
     { maxOpenCalls: 3 },
   ),
+  "the second of two with the same id in a batch is answered where the first was refused": write(
+    "stdio-http",
+    [OPEN, batch(ask("tools/call secret_a"), ask("ping", used(1)))],
+    BATCHES,
+  ),
   "a stream of the stateless era that ends without the answer cannot be resumed: the one who asked is told": write(
     "http-http",
     [askAlone("ping"), { do: "begin", nth: 0 }, { do: "end", nth: 0 }],
