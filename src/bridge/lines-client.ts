@@ -1,5 +1,5 @@
 import type { Readable, Writable } from "node:stream";
-import { setTimeout as delay } from "node:timers/promises";
+import { setImmediate as nextTurn, setTimeout as delay } from "node:timers/promises";
 import type { Outcome } from "../action/outcome.ts";
 import { flatten } from "../message/flatten.ts";
 import { createExcess } from "../message/gist.ts";
@@ -111,6 +111,7 @@ export function createLinesClient(options: LinesClientOptions): LinesClient {
     say: (message) => toClient.writeLine(message),
     async giveUp() {
       for (const answer of passage.giveUp("up", CLOSED)) toClient.writeLine(answer);
+      await nextTurn(); // what was refused of a batch leaves when nothing of the batch is held any more
       if (toClient.isClosed) return;
       await new Promise<void>((resolve) => {
         setTimeout(resolve, FLUSH_MS).unref();

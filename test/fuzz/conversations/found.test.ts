@@ -49,6 +49,21 @@ const FOUND: Record<string, Plan> = {
     ],
     { ...BATCHES, cache: "session" },
   ),
+  "what is refused of a batch is answered, also where the server ends while the rest is held": write(
+    "stdio-stdio",
+    [OPEN, { do: "holdOwn" }, batch(ask("ping"), ask("tools/call secret_a"), ask("ping", used(1))), { do: "die" }],
+    BATCHES,
+  ),
+  "the same before a server at a URL": write(
+    "stdio-sse",
+    [
+      OPEN,
+      { do: "holdOwn" },
+      batch(ask("ping"), ask("tools/call secret_a"), ask("ping", used(1))),
+      { do: "forget", client: 0 },
+    ],
+    { ...BATCHES, cache: "session" },
+  ),
   "what is refused of a batch is answered, also where the server answers the rest with events": write(
     "http-http",
     [OPEN, batch(ask("ping"), ask("tools/call secret_a")), reply(0)],

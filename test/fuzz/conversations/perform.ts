@@ -220,10 +220,9 @@ function createActors(stage: Stage, setting: Setting, world: World): Actors {
 
   /** Whatever was before: who asks now is answered. */
   async function probe(): Promise<void> {
-    if (!server.isAlive) return;
+    if (!server.isAlive || (setting.client === "stdio" && world.isBroken)) return;
     for (let client = 0; client < clients.length && stage.complaint === null; client++) {
       const isStateless = setting.era === "stateless";
-      if (setting.client === "stdio" && !clients[client].isAlive) continue;
       if (!isStateless && !states[client].isOpen && clients[client].isAlive) await clientActs.open(client);
       if (stage.complaint !== null || (!isStateless && !states[client].isOpen)) continue;
       stage.note(`client ${client} asks a last question`);
