@@ -2,10 +2,10 @@ import { randomBytes } from "node:crypto";
 import type { Outcome } from "../action/outcome.ts";
 import { admits } from "../link/http/client-head.ts";
 import type { Visit } from "../link/http/door.ts";
-import { replyEmpty, replyError } from "../link/http/reply.ts";
+import { replyEmpty, replyError, replyJson } from "../link/http/reply.ts";
 import { answerMemory } from "../link/memory.ts";
+import { composeBatch } from "../message/compose.ts";
 import { flatten } from "../message/flatten.ts";
-import { findMember, listElements, readString } from "../message/members.ts";
 import { openMessage, type Payload, whole } from "../message/message.ts";
 import { passOn } from "../relay/pass-on.ts";
 import type { Call } from "../session/calls.ts";
@@ -14,9 +14,11 @@ import type { Turn } from "../session/turn.ts";
 import { announce } from "./announce.ts";
 import { CLOSED } from "./answers.ts";
 import { beginStream, type EventStream } from "./event-stream.ts";
+import { membersOf, refuseRequests } from "./members.ts";
 import { exchangeFor } from "./mirror.ts";
 import { createPassers } from "./passers.ts";
 import { createPostReply, type PostReply } from "./post-reply.ts";
+import { progressKey } from "./progress-key.ts";
 import { answerHere, forget } from "./refusal.ts";
 import { createSeat, type Knowledge, type SeatOptions } from "./seats.ts";
 import { callsOf, sendOwn, type ServerEnd, type ServerListener } from "./server-end.ts";
@@ -73,7 +75,7 @@ export async function openHosted(options: HostedOptions): Promise<Hosted> {
     seats,
     (direction, payload) => {
       if (direction === "up") sendOwn(server, session, payload);
-      else deliver(payload, null);
+      else sayDown(payload);
     },
     { known: options.knowledge, owner: options.owner, onExhausted: () => void close() },
   );
@@ -85,30 +87,36 @@ export async function openHosted(options: HostedOptions): Promise<Hosted> {
     if (onward === "nothing") return;
     // Not more than one message to an event: a line break would end it.
     const message = flatten(onward === "untouched" ? payload : whole(onward));
-    const answered = (turns ?? []).flatMap((turn) => turn.answers ?? []);
-    if (answered.length === 0) return deliver(message, turns?.[0] ?? null);
-    if (answered.length === turns?.length && isOneReply(answered)) answer(answered, message);
-    else spread(message, answered);
-    for (const turn of turns ?? []) {
-      if (turn.answers !== undefined && turn.message.envelope.kind !== "result") checkBegun(turn.answers);
+    if (turns === undefined || turns.length === 0 || hasOneStream) return deliver(message, null);
+    if (turns[0].exchange.isMember !== true) return carryOne(message, turns[0]);
+    const answered = turns.flatMap((turn) => turn.answers ?? []);
+    if (answered.length === turns.length && isOneReply(answered)) return answer(answered, message);
+    // A server may answer requests together that came one by one: each answer leaves where its request waits.
+    for (const { bytes, answers } of membersOf(message)) {
+      const turn = answers === null ? undefined : turns.find((each) => each.answers?.id.key === answers.key);
+      if (turn === undefined) deliver(bytes, null);
+      else carryOne(bytes, turn);
     }
   }
 
   /** Whether the answers to these calls leave by the same way: as those of a batch do that was sent in one request. */
   function isOneReply(calls: readonly Call[]): boolean {
-    return hasOneStream || calls.every((call) => replies.get(call) === replies.get(calls[0]));
+    return calls.every((call) => replies.get(call) === replies.get(calls[0]));
   }
 
-  /** Sends the messages of a batch by the ways they belong to: a server may answer several requests in one batch. */
-  function spread(batch: Buffer, answered: readonly Call[]): void {
-    for (const { start, end } of listElements(batch, { start: batch.indexOf("["), end: batch.length })) {
-      const message = batch.subarray(start, end);
-      const { envelope } = openMessage(whole(message), "down", "allow");
-      const key = envelope.kind === "result" || envelope.kind === "error" ? envelope.id?.key : undefined;
-      const call = answered.find(({ id: asked }) => asked.key === key);
-      if (call === undefined) deliver(message, null);
-      else answer([call], message);
-    }
+  function carryOne(message: Buffer, turn: Turn): void {
+    if (turn.answers === undefined) return deliver(message, turn);
+    answer([turn.answers], message);
+    if (turn.message.envelope.kind !== "result") checkBegun(turn.answers);
+  }
+
+  /** Sends a message of our own. An answer leaves where its request waits. */
+  function sayDown(message: Buffer): void {
+    const [{ answers }] = membersOf(message);
+    const waiting =
+      answers === null ? undefined : replies.entries().find(([{ id: asked }]) => asked.key === answers.key);
+    if (waiting === undefined) deliver(message, null);
+    else answer([waiting[0]], message);
   }
 
   /** Where the server does not want to begin there is no session. */
@@ -147,14 +155,9 @@ export async function openHosted(options: HostedOptions): Promise<Hosted> {
     return last;
   }
 
-  /** Progress names the request it is about, by a token that is mostly the request's id. */
   function relatedTo({ message }: Turn): PostReply | null {
-    const { bytes, envelope } = message;
-    if (envelope.kind !== "notification" || envelope.method.name !== "notifications/progress") return null;
-    const token = envelope.params === null ? null : findMember(bytes, envelope.params, "progressToken");
-    if (token === null) return null;
-    const key = readString(bytes, token) ?? Number(bytes.toString("latin1", token.start, token.end));
-    const call = session.calls.up.find(key);
+    const key = progressKey(message);
+    const call = key === null ? undefined : session.calls.up.find(key);
     const reply = call === undefined ? undefined : replies.get(call);
     return reply?.canStream === true ? reply : null;
   }
@@ -209,6 +212,10 @@ export async function openHosted(options: HostedOptions): Promise<Hosted> {
 
   function carryUp(visit: Visit, body: Buffer, outcome: Outcome, headers: readonly string[]): void {
     const { onward, back, turns = [] } = outcome;
+    // The session ended while a request was held here, perhaps together with others.
+    const refused =
+      isOver && (back === null || onward !== "nothing") ? composeBatch(refuseRequests(body, CLOSED)) : null;
+    if (refused !== null) return replyJson(visit.response, 200, refused, []);
     if (onward === "nothing") {
       if (!hasOneStream || back === null || standing === null) return answerHere(visit, outcome);
       standing.send(back);

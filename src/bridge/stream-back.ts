@@ -39,6 +39,8 @@ export interface StreamBackOptions {
   readonly answerServer: (answer: Buffer) => void;
   /** Told the id of every event that has one. */
   readonly onEventId?: (id: string) => void;
+  /** Whether the client could resume the stream through us: in a session that we know, and in the era that has it. */
+  readonly mayResume?: (call: Call) => boolean;
   /** What becomes of an event that says where messages go; null where it is dropped. Without it, it is no such event. */
   readonly endpoint?: (frame: EventFrame) => Buffer | null;
 }
@@ -68,7 +70,7 @@ export function createStreamBack(options: StreamBackOptions): StreamBack {
   function finish(isForGood: boolean): void {
     for (const call of calls) {
       if (session.calls.up.find(call.id.key) !== call) continue;
-      if (isResumable && !isForGood) session.calls.up.suspend(call);
+      if (isResumable && !isForGood && options.mayResume?.(call) !== false) session.calls.up.suspend(call);
       else {
         const answer = passage.giveUpOn(call, "up", CLOSED);
         if (answer !== null) outlet.write(frameMessage(answer));

@@ -72,7 +72,7 @@ export function createStreamableEnd(options: StreamableOptions): ServerEnd {
       session.note(method, payload);
       if (method === "notifications/cancelled" && withdraw(about)) return taken();
       // Nothing overtakes what has no answer, nor anything the greeting. No longer than a while, should it not be taken.
-      const isBarrier = envelope.kind !== "request" || method === "initialize";
+      const isBarrier = calls.length === 0 || method === "initialize";
       if (isBarrier && method !== "initialize") setTimeout(taken, TAKEN_MS).unref();
       const isLast = method === "notifications/initialized" && options.listens;
       const renewal = session.renewing ?? options.renew?.() ?? null;
@@ -179,7 +179,7 @@ export function createStreamableEnd(options: StreamableOptions): ServerEnd {
         failed(error) {
           settle();
           const events = reading?.breakOff() ?? null;
-          if (events?.lastId !== undefined) return finish(null, events);
+          if (events?.lastId !== undefined && calls.every(({ era }) => era === "stateful")) return finish(null, events);
           fail(about, calls, error);
           taken();
         },
@@ -191,7 +191,9 @@ export function createStreamableEnd(options: StreamableOptions): ServerEnd {
       running.delete(about);
       if (refusal !== null) answerInstead(listener, calls, refusedWith(refusal.status));
       else if (calls.some(isWaiting)) {
-        if (events !== null && events.lastId !== undefined) resume(calls, events, 0);
+        // 2026-07-28 has no resumption: what broke off there is lost.
+        const isResumable = calls.every(({ era }) => era === "stateful");
+        if (events !== null && events.lastId !== undefined && isResumable) resume(calls, events, 0);
         else answerInstead(listener, calls, CLOSED);
       }
       // A server may have wanted to hear this first.

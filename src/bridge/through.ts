@@ -116,8 +116,12 @@ export function createThrough(options: ThroughOptions): Through {
           response.flushHeaders();
           const answerServer = (answer: Buffer): void => guest.say("up", answer);
           const onEventId = (id: string): void => guest.trail.note(id, exchange.answerable ?? []);
+          const mayResume = ({ era }: Call): boolean => era === "stateful" && guest.id !== null;
+          const parts = { response, seat, exchange, calls, maxMessageBytes, answerServer, onEventId, mayResume };
           response.on("drain", weigh);
-          stream = createStreamBack({ response, seat, exchange, calls, maxMessageBytes, answerServer, onEventId });
+          stream = createStreamBack(parts);
+          // What was refused of a batch: the server has not seen it, and answers only the rest.
+          if (also !== null) stream.write(frameMessage(also));
         },
         body(bytes) {
           if (stream === null) collector.push(bytes);

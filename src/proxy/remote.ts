@@ -220,7 +220,7 @@ export function joinRemote(
     hub.seats,
     (direction, payload) => {
       if (direction === "up") sendOwn(end, seat.session, payload);
-      else output.write(Buffer.concat([payload, NEWLINE]));
+      else client.say(payload);
     },
     { known: knowledge, onExhausted: () => leave?.("stopped") },
   );
@@ -256,6 +256,5 @@ export function joinRemote(
   };
 }
 
-const NEWLINE = Buffer.from("\n");
 /** How long what we say last has to leave, where we were told to end or the server is lost. */
 const FLUSH_MS = 2000;

@@ -1,4 +1,4 @@
-import { createChildEnd, openNursery } from "../bridge/child-end.ts";
+import { createChildEnd, type Nursery, openNursery } from "../bridge/child-end.ts";
 import { createHost } from "../bridge/host.ts";
 import type { ServerEnd, ServerListener } from "../bridge/server-end.ts";
 import { createShared } from "../bridge/shared.ts";
@@ -17,6 +17,8 @@ export interface ChildServiceOptions {
   readonly limits: Limits;
   readonly timeouts: Timeouts;
   readonly log: Log;
+  /** Where processes come from, where the command is not to be started. */
+  readonly nursery?: Nursery;
 }
 
 /** Serves clients that come by HTTP from processes: one for each session, and one for requests without a session. */
@@ -25,13 +27,9 @@ export async function createChildService(
 ): Promise<Service & { readonly catalogues: Catalogues | null }> {
   const { server, hub, limits, timeouts, log } = options;
   const [command, ...args] = server.command;
-  const nursery = await openNursery({
-    command,
-    args,
-    env: server.env,
-    cwd: server.cwd,
-    onTrouble: (text) => log.warn(text),
-  });
+  const { env, cwd } = server;
+  const nursery =
+    options.nursery ?? (await openNursery({ command, args, env, cwd, onTrouble: (text) => log.warn(text) }));
   const ends = new Set<ServerEnd>();
 
   async function open(listener: ServerListener, onEnd: () => void): Promise<ServerEnd> {

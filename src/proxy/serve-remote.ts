@@ -80,7 +80,10 @@ export function createRemoteService({
           });
         },
         body: (bytes) => reading?.push(bytes),
-        done: () => void reading?.end(),
+        done() {
+          reading?.end();
+          if (calls.length > 0) answerInstead(listener, calls, CLOSED); // a stream that ended without the answer
+        },
         failed() {
           reading?.breakOff();
           answerInstead(listener, calls, CLOSED);

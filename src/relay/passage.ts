@@ -5,7 +5,7 @@ import { composeBatch, composeError, type WireError } from "../message/compose.t
 import { FAULTS } from "../message/faults.ts";
 import { createGistReader, type Gist } from "../message/gist.ts";
 import { eachElement } from "../message/members.ts";
-import { type Direction, type Message, openMessage, opposite, type Payload } from "../message/message.ts";
+import { type Direction, openMessage, opposite, type Payload } from "../message/message.ts";
 import { WITHDRAWN } from "../policy/judge.ts";
 import { UNKNOWN_LIST } from "../policy/tools.ts";
 import type { Decision } from "../policy/verdict.ts";
@@ -60,7 +60,7 @@ export function createPassage({ session, rulebook, learner, witness, maxParkedBy
       const turn = session.observe(message, exchange);
       if (message.envelope.kind === "batch") {
         if (turn.trouble === null) return passBatch(pass, message, exchange);
-        if (exchange.isMember !== true) disappoint(message, exchange);
+        if (exchange.isMember !== true) return refuseBatch(turn);
       }
       return decide(turn, rulebook.current);
     } catch (error) {
@@ -120,22 +120,32 @@ export function createPassage({ session, rulebook, learner, witness, maxParkedBy
     return NOTHING;
   }
 
-  /** Tells those who wait for answers in a batch that is refused. */
-  function disappoint({ bytes, start, end, direction }: Message, exchange: Exchange): void {
+  /** Refuses a batch. Whoever waits for an answer in it gets an error instead. */
+  function refuseBatch(turn: Turn): Outcome | Promise<Outcome> {
+    const { message, exchange } = turn;
+    const { bytes, start, end, direction } = message;
     const table = session.calls[opposite(direction)];
+    const outcome = decide(turn, rulebook.current);
+    if (table.size() === 0 || outcome instanceof Promise) return outcome;
+    const errors: Buffer[] = [];
     let looked = 0;
-    if (table.size() === 0) return;
     eachElement(bytes, { start: bytes.indexOf("[", start), end }, (from, to) => {
       if (bytes[from] !== OPEN_OBJECT) return true;
-      const reader = createGistReader();
-      reader.push(bytes.subarray(from, to));
-      const gist = reader.end();
-      if (gist.like === "answer") {
-        const { onward } = tell(gist, direction, exchange, INVALID, INVALID);
-        if (typeof onward !== "string") session.say(direction, onward);
+      const call = session.callMeant(
+        openMessage({ bytes, start: from, end: to, ascii: false }, direction, "allow"),
+        exchange,
+      );
+      if (call !== undefined) {
+        table.close(call);
+        if (call.claim === null) errors.push(composeError(call.id, INVALID));
+        else call.claim(null);
       }
       return table.size() > 0 && ++looked < MAX_LOOKED_AT;
     });
+    // Over HTTP the one who waits on this stream is told there. On a stream for all, each is told on its own.
+    if (exchange.answerable !== null) return { ...outcome, onward: composeBatch(errors) ?? outcome.onward };
+    for (const error of errors) session.say(direction, error);
+    return outcome;
   }
 
   /** Carries a decision out, and keeps the book of who waits for what. */

@@ -3,12 +3,12 @@ import { composeRequest } from "../message/compose.ts";
 import type {
   ErrorEnvelope,
   NotificationEnvelope,
-  OpaqueEnvelope,
   RequestEnvelope,
   ResultEnvelope,
   Span,
 } from "../message/envelope.ts";
-import { guessKey, isSameId, readId, type Id } from "../message/id.ts";
+import { isSameId, readId, type Id } from "../message/id.ts";
+import { keyMeant } from "../message/meant.ts";
 import { findMember, readString } from "../message/members.ts";
 import { type Direction, type Message, opposite } from "../message/message.ts";
 import { describeMethod, maySend } from "../message/methods.ts";
@@ -58,6 +58,8 @@ export interface Session extends SessionView {
   observe(message: Message, exchange: Exchange): Turn;
   /** The call that an answer with this id belongs to, going this way, where it may be answered there. */
   callFor(key: number | string, direction: Direction, exchange: Exchange): Call | undefined;
+  /** The call that a message was meant to answer which is not passed on, as far as that can be told. */
+  callMeant(message: Message, exchange: Exchange): Call | undefined;
   /** Sends a message of our own. */
   say(direction: Direction, payload: Buffer): void;
   /** Asks the server something of our own. The answer does not reach the client. */
@@ -126,6 +128,11 @@ export function createSession(options: SessionOptions): Session {
       // A resumed stream may bring again what was answered. It is judged again, as the answer to the call it belongs to.
       return call !== undefined && (resumed || table.find(key) === call) ? call : undefined;
     },
+    callMeant(message, exchange) {
+      const key = keyMeant(message);
+      const call = key === undefined ? undefined : session.callFor(key, message.direction, exchange);
+      return call === undefined || call.parked ? undefined : call;
+    },
     observe(message, exchange) {
       const turn = beginTurn(session, message, exchange);
       const { envelope, direction } = message;
@@ -145,7 +152,7 @@ export function createSession(options: SessionOptions): Session {
           if (exchange.isMember === true || revision !== "2025-03-26" || !isBatch(message)) turn.trouble = "batch";
           break;
         case "opaque":
-          turn.answers = meant(turn, envelope);
+          turn.answers = session.callMeant(message, exchange);
           if (turn.answers !== undefined) turn.trouble = "unreadable-answer";
           else turn.isIdTaken = envelope.id !== null && calls[direction].find(envelope.id.key) !== undefined;
       }
@@ -276,15 +283,6 @@ export function createSession(options: SessionOptions): Session {
     }
     const instructions = readString(bytes, findMember(bytes, result, "instructions"));
     if (instructions !== null && instructions !== "") turn.remark = "instructions";
-  }
-
-  /** The call an unreadable message was meant to answer, as far as that can be told. */
-  function meant({ message, exchange }: TurnDraft, envelope: OpaqueEnvelope): Call | undefined {
-    if (envelope.like !== "answer") return undefined;
-    const { oddId } = envelope;
-    const key = envelope.id?.key ?? (oddId === null ? undefined : guessKey(message.bytes, oddId.start, oddId.end));
-    const call = key === undefined ? undefined : session.callFor(key, message.direction, exchange);
-    return call === undefined || call.parked ? undefined : call;
   }
 }
 
