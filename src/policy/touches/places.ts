@@ -81,10 +81,9 @@ function spellings(texts: readonly string[]): string[][] {
   });
   const loose = followDots(cut);
   const spelled = [loose];
-  // `...` is a name to some, and further up to others.
-  if (cut.some((text, nth) => text === ".." && texts[nth] !== "..")) {
-    spelled.push(followDots(texts.map((text) => (text === ".." ? text : text.replace(/[. ]+$/, "") || text))));
-  }
+  // `...` is a name to some, and further up to others; `a;b` and `a:b` are names to some, and cut by others.
+  const plain = texts.map((text) => (text === ".." ? text : text.replace(/[. ]+$/, "") || text));
+  if (cut.some((text, nth) => text !== plain[nth])) spelled.push(followDots(plain));
   // What a variable holds may have slashes in it.
   if (loose.some((text) => text.length > 1 && text.includes(ANY))) {
     spelled.push(loose.flatMap((text) => (text.length > 1 && text.includes(ANY) ? splitAny(text) : [text])));

@@ -3,10 +3,10 @@ import { type Budget, Spent, spendSteps } from "./names.ts";
 import { readTouchGlob, readTouchPath, type TouchPattern } from "./patterns.ts";
 import { type Place, placesOf } from "./places.ts";
 import { decodings } from "./readings.ts";
-import { eachWord, type Word } from "./words.ts";
+import { eachWord, SEPARATORS, type Word } from "./words.ts";
 
 /** The work that all conditions about touched files may have with one message, in characters read and names compared. */
-export const MAX_TOUCH_STEPS = 8 * 2 ** 20;
+export const MAX_TOUCH_STEPS = 4 * 2 ** 20;
 
 /** What it takes to find the places of a word: for the word, and for each of its characters. */
 const WORD_STEPS = 50;
@@ -29,6 +29,7 @@ export function createTouchTest(paths: readonly string[], globs: readonly string
   const read = [...paths.map(readTouchPath), ...globs.map(readTouchGlob)];
   const aims = read.flatMap((found) => (Array.isArray(found) ? found : [])).map(aimAt);
   const needles = needlesOf(aims);
+  const isOdd = aims.some(({ pattern }) => pattern.names.some(({ text }) => SEPARATORS.test(text)));
   const isWorthIt = (text: string): boolean => needles.test(text);
   return (budget) => {
     // Plain words that may be names, and directories that such names may be in.
@@ -46,7 +47,7 @@ export function createTouchTest(paths: readonly string[], globs: readonly string
     }
 
     function lookAtWord({ text, isWhole }: Word): string | null {
-      if (known.has(text) || !isWorthIt(text)) return null;
+      if ((!isWhole && known.has(text)) || !isWorthIt(text)) return null;
       spendSteps(budget, WORD_STEPS + CHARACTER_STEPS * text.length);
       const near = aims.filter(({ isNear }) => isNear(text));
       const noted = words.size + parents.size;
@@ -68,7 +69,7 @@ export function createTouchTest(paths: readonly string[], globs: readonly string
           for (const decoded of decodings(text, budget)) {
             let found: string | null = null;
             if (ROOT.test(decoded)) for (const aim of aims) found ??= lookAt(aim, AT_ROOT, "/");
-            eachWord(decoded, budget, (word) => {
+            eachWord(decoded, isOdd, budget, (word) => {
               found ??= lookAtWord(mayBeAlone || !word.isWhole ? word : { ...word, isWhole: false });
             });
             if (found !== null) return { word: found };

@@ -153,6 +153,21 @@ const ATTACKS: readonly (readonly [what: string, text: string, policy: Parameter
   ["a space in a name", "/home/you/My Secrets/a", { paths: ["/home/you/My Secrets"] }],
   ["an escaped space", String.raw`cat /home/you/My\ Secrets/a`, { paths: ["/home/you/My Secrets"] }],
   ["a quoted space", `cat "/home/you/My Secrets/a" x`, { paths: ["/home/you/My Secrets"] }],
+  [
+    "a path with a space and too many dots",
+    `/home/you/${"./".repeat(5000)}My Secrets/a`,
+    { paths: ["/home/you/My Secrets"] },
+  ],
+  ["brackets in a name", "/data/a(b)[c]{d}/x", { paths: ["/data/a(b)[c]{d}"] }],
+  ["brackets in a name, quoted", `cat "/data/a(b)/x" y`, { paths: ["/data/a(b)"] }],
+  ["brackets in a name, escaped", String.raw`cat /data/a\(b\)/x y`, { paths: ["/data/a(b)"] }],
+  ["signs in a name", "/data/a=b,c@d+e/x", { paths: ["/data/a=b,c@d+e"] }],
+  ["a colon in a name", "/data/a:b/x", { paths: ["/data/a:b"] }],
+  ["a semicolon in a name", "/data/a;b/x", { paths: ["/data/a;b"] }],
+  ["a quote in a name", "/data/o'neil/x", { paths: ["/data/o'neil"] }],
+  ["a percent sign in a name", "/data/100%/x", { paths: ["/data/100%"] }],
+  ["a long substitution", `cat ~/$(echo ${"x".repeat(1000)})/id_rsa`, SSH],
+  ["a variable in a variable", "cat ~/.${A:-${B:-s}}sh/id_rsa", SSH],
   ["another form of an accent", "/data/cafe\u0301/a", { paths: ["/data/caf\u00e9"] }],
   ["a file with an ending", "/workspace/server.PEM", KEYS],
   ["an ending in braces of the policy", "certs/a.p12", KEYS],
@@ -308,6 +323,12 @@ const DISGUISES: readonly ((path: string) => string)[] = [
   (path) => `${path}\0`,
   (path) => ` ${path} `,
 ];
+
+test("a word that was harmless in a longer text is looked at again where it stands alone", () => {
+  const search = createTouchTest(SECRETS.paths, [])({ left: MAX_TOUCH_STEPS });
+  expect(search.look("secrets, secrets and secrets", true)).toBeNull();
+  expect(search.look("secrets", true)).toEqual({ word: "secrets" });
+});
 
 test("however often a path is disguised, and in whatever order, it is found", () => {
   fc.assert(
