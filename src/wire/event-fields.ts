@@ -169,14 +169,18 @@ function isBlank(byte: number): boolean {
   return byte === SPACE || byte === TAB;
 }
 
-/** The only characters that may stand in the strings of JSON and that some readers end lines at: U+0085, U+2028, U+2029. */
-const LINE_BREAKS = ["\u0085", "\u2028", "\u2029"].map((text) => Buffer.from(text));
+// The only characters that may stand in the strings of JSON and that some readers end lines at: U+0085, U+2028, U+2029.
+const NEXT_LINE = Buffer.from("\u0085");
+const SEPARATORS = ["\u2028", "\u2029"].map((text) => Buffer.from(text));
+/** What both of them begin with: most texts have neither. */
+const SEPARATOR_START = SEPARATORS[0].subarray(0, 2);
 
 /** Whether readers that split lines elsewhere would do so in this data. */
 function breaksLines({ bytes, start, end, ascii }: EventData): boolean {
   if (ascii) return false;
   const part = bytes.subarray(start, end);
-  return LINE_BREAKS.some((mark) => part.includes(mark));
+  if (part.includes(NEXT_LINE)) return true;
+  return part.includes(SEPARATOR_START) && SEPARATORS.some((mark) => part.includes(mark));
 }
 
 /** Whether a line by itself could be an object or a list of JSON. Some readers take each line of data for a message. */
