@@ -15,6 +15,7 @@ import { announce } from "./announce.ts";
 import { CLOSED } from "./answers.ts";
 import { beginStream, type EventStream } from "./event-stream.ts";
 import { membersOf, refuseRequests } from "./members.ts";
+import { createMessageQueue } from "./message-queue.ts";
 import { exchangeFor } from "./mirror.ts";
 import { createPassers } from "./passers.ts";
 import { createPostReply, type PostReply } from "./post-reply.ts";
@@ -56,18 +57,13 @@ export interface HostedOptions {
   readonly onClosed: (id: string, left: Promise<void>) => void;
 }
 
-/** Messages that wait for a stream to leave by, at the most. */
-const MAX_QUEUED = 100;
-const MAX_QUEUED_BYTES = 1_048_576;
-
 /** Opens a session. Rejects where no server session can be had. */
 export async function openHosted(options: HostedOptions): Promise<Hosted> {
   const { seats, hasOneStream } = options;
   const id = randomBytes(16).toString("hex");
   const replies = createPassers<Call, PostReply>();
   let standing: EventStream | null = null;
-  let queue: Buffer[] = [];
-  let queuedBytes = 0;
+  const queue = createMessageQueue();
   let isOver = false;
   let lastUsed = Date.now();
   let server: ServerEnd | null = null;
@@ -139,14 +135,8 @@ export async function openHosted(options: HostedOptions): Promise<Hosted> {
     const reply = related ?? latest();
     if (reply !== null) return reply.send(message);
     if (standing !== null) return standing.send(message);
-    if (queue.length >= MAX_QUEUED || queuedBytes + message.length > MAX_QUEUED_BYTES) {
-      return seats.witness.trouble(
-        "http:no-stream",
-        "dropped a message of the server's: the client has no stream open",
-      );
-    }
-    queue.push(message);
-    queuedBytes += message.length;
+    if (!queue.add(message))
+      seats.witness.trouble("http:no-stream", "dropped a message of the server's: the client has no stream open");
   }
 
   function latest(): PostReply | null {
@@ -239,7 +229,7 @@ export async function openHosted(options: HostedOptions): Promise<Hosted> {
       for (const call of calls) replies.set(call, reply);
       if (back !== null) reply.send(back);
       // What the server said when there was no way to the client.
-      if (reply.canStream) for (const message of takeQueue()) reply.send(message);
+      if (reply.canStream) for (const message of queue.take()) reply.send(message);
     }
     server?.send(bytes, turns.length === 1 ? turns[0].message : openMessage(whole(bytes), "up", "allow"), calls);
   }
@@ -274,7 +264,7 @@ export async function openHosted(options: HostedOptions): Promise<Hosted> {
         if (hasOneStream && !isOver) void close();
       });
       if (greeting !== null) standing.outlet.write(greeting);
-      for (const message of takeQueue()) standing.send(message);
+      for (const message of queue.take()) standing.send(message);
     },
     close,
     destroy() {
@@ -285,13 +275,6 @@ export async function openHosted(options: HostedOptions): Promise<Hosted> {
 
   function hasEnded(): boolean {
     return isOver;
-  }
-
-  function takeQueue(): Buffer[] {
-    const waiting = queue;
-    queue = [];
-    queuedBytes = 0;
-    return waiting;
   }
 
   async function close(status?: number): Promise<void> {

@@ -1,7 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { CLOSED } from "../bridge/answers.ts";
 import { ProxyError } from "../errors.ts";
-import { descriptorLimit } from "../link/descriptors.ts";
 import { createGate } from "../link/http/gate.ts";
 import type { Door, Visit } from "../link/http/door.ts";
 import { makeRoomFor } from "../link/memory.ts";
@@ -13,10 +12,10 @@ import { type ConnectionKeeper, createConnection } from "./connection.ts";
 import type { ConversationEnd } from "./conversation.ts";
 import { freezeDeeply } from "./freeze.ts";
 import { checkBind, type ListenOptions, openGateway } from "./gateway.ts";
-import { fitLimits } from "./fit-limits.ts";
+import { readLimits } from "./fit-limits.ts";
 import type { Hub } from "./hub.ts";
 import { adopt, type Judging, needsEngine, openHub, readToolPatterns, startJudging } from "./judging.ts";
-import { DEFAULT_LIMITS, DEFAULT_TIMEOUTS, type Limits, type Timeouts } from "./limits.ts";
+import { DEFAULT_TIMEOUTS, type Limits, type Timeouts } from "./limits.ts";
 import type { ProxyConfig } from "./model.ts";
 import { composeHeaders, readLog } from "./options.ts";
 import type { ListenSettings, Proxy, ProxyOptions } from "./proxy.ts";
@@ -91,19 +90,6 @@ function describeConfig(options: ProxyOptions, { connection, toolList }: Timeout
   const denyPatterns = readToolPatterns(options, "deny").map(({ source }) => source);
   return freezeDeeply({ upstreamUrl, denyPatterns, timeouts: { connection, toolList } });
 }
-
-/** The limits, lowered where there are too few file descriptors for them. */
-function readLimits({ limits, upstream, listen }: ProxyOptions, log: Log): Limits {
-  const wanted = { ...DEFAULT_LIMITS, ...limits };
-  const descriptors = descriptorLimit();
-  const fitting = fitLimits(wanted, upstream === undefined, descriptors);
-  if (listen !== undefined && fitting.maxConnections < Math.min(wanted.maxConnections, FEW_CONNECTIONS))
-    log.info("few files and sockets may be open", { limit: descriptors, connections: fitting.maxConnections });
-  return fitting;
-}
-
-/** Fewer than this are worth a line in the log. */
-const FEW_CONNECTIONS = 1000;
 
 async function startChildren({ command = [], env = {}, cwd, listen }: ProxyOptions, parts: Parts): Promise<Running> {
   if (listen === undefined) throw new Error("a child on stdin and stdout needs no HTTP");

@@ -159,6 +159,7 @@ test("a rule with these conditions matches what the filter finds", () => {
           result: error === null && answer !== null ? part(answer) : null,
           error: error === null ? null : part(error),
           session: { id: session, ageMs: () => 0, messages: 1, methods: new Map(), calls: () => 0, state: new Map() },
+          sessionIds: () => [session],
         });
         expect(askRule(ready, view), text).toBe(
           compiled.test(viewRow({ ...row, error: row["error"] ?? null })) ? "yes" : "no",
