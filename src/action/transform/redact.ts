@@ -1,5 +1,5 @@
 import type { RulePattern } from "../../policy/rules/rule.ts";
-import type { Work } from "../../policy/rules/work.ts";
+import { spend, type Work } from "../../policy/rules/work.ts";
 import { isSecretMember } from "../../policy/sensitive/credentials.ts";
 import type { Range } from "../../policy/sensitive/finder.ts";
 import { kindsOf, SENSITIVE_KINDS, type SensitiveKind } from "../../policy/sensitive/kinds.ts";
@@ -26,6 +26,7 @@ export function createRedaction({ kinds, patterns, by }: RedactOptions): TextCha
     if (key !== null) for (const kind of named) if (isSecretMember(kind, key, text)) return fillIn(by, kind);
     const found: Found[] = [];
     if (hint.test(text)) {
+      if (work !== undefined) spend(work, (text.length * wanted.size) >> 3);
       for (const kind of wanted) for (const range of SENSITIVE_KINDS[kind].find(text)) found.push({ ...range, kind });
     }
     for (const pattern of patterns)

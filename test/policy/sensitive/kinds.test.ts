@@ -164,6 +164,28 @@ describe("what is sensitive is found, and all of it", () => {
   });
 });
 
+describe("in a text of megabytes", () => {
+  const FILL = "lorem ipsum dolor sit amet, consectetur adipiscing elit. ".repeat(40_000); // more than two pieces
+
+  test("what stands at the edge of a piece is found, once and as a whole", () => {
+    const secret = `ghp_${x(36)}`;
+    for (const edge of [1_048_576, 2_097_152])
+      for (const by of [-60, -40, -20, -1, 0, 1, 20]) {
+        const text = `${FILL.slice(0, edge + by)} ${secret} ${FILL.slice(edge + by)}`;
+        expect(found("github", text), `${edge} ${by}`).toEqual([secret]);
+        const named = `${FILL.slice(0, edge + by)} api_key="${x(30)}" ${FILL.slice(edge + by)}`;
+        expect(found("api_key", named), `${edge} ${by}`).toEqual([x(30)]);
+      }
+  });
+
+  test("a secret that is longer than a piece is found as a whole", () => {
+    const secret = `ghp_${x(36).repeat(60_000)}`;
+    expect(found("github", `see ${secret} or`)).toEqual([secret]);
+    // Without pieces the engine's stack overflows on this.
+    expect(() => SENSITIVE_KINDS.api_key.find("api_key=".repeat(1_250_000))).not.toThrow();
+  });
+});
+
 describe("what only looks like it is left", () => {
   for (const [kind, texts] of Object.entries(ALIKE)) {
     test.each(texts)(`${kind} %s`, (text) => {
