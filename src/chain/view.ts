@@ -22,7 +22,8 @@ export class View implements RuleView {
   /** What the one called itself whose request this answers. */
   asker: string | null = null;
   readonly #owner: SessionView;
-  #claimed: string | null | undefined;
+  /** What the client calls itself in the params, once somebody has asked. */
+  #claimed: string | null | undefined = undefined;
 
   constructor(kind: RuleView["kind"], direction: Direction, owner: SessionView, session: SessionFacts) {
     this.kind = kind;

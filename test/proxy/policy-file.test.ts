@@ -39,7 +39,7 @@ test("all mistakes are told at once, each with its place, its line and what to d
 /p.yaml:5:59: Lookaround ((?=) is not possible in the pattern of a rule: (?=a)
  5 |       conditions: [{ param_matches: { field: a, pattern: "(?=a)" } }]
    |                                                           ^^^
-   = Rules use RE2, which cannot be made to hang; use two conditions, or not
+   = Rules use RE2, which cannot be made to hang: use two conditions, or not. Lists such as tools.deny know it
 `,
     remedy: "Nothing was started: without a valid policy nothing is let through",
   });

@@ -56,7 +56,7 @@ export function editTexts(
 }
 
 /** What it costs to begin with a text, however short it is. */
-const STEPS_PER_TEXT = 10;
+const STEPS_PER_TEXT = 20;
 
 function read(bytes: Buffer, start: number, end: number): string {
   // Escapes are rare, and their reader looks at each byte. In a long string there is a quicker way to find none.

@@ -25,7 +25,8 @@ function explain(source: string, reason: string): Flaw {
     return {
       code: "not-re2",
       message: `Lookaround (${around[0]}) is not possible in the pattern of a rule: ${shown}`,
-      suggestion: "Rules use RE2, which cannot be made to hang; use two conditions, or not",
+      suggestion:
+        "Rules use RE2, which cannot be made to hang: use two conditions, or not. Lists such as tools.deny know it",
       at: around.index,
       length: around[0].length,
     };
@@ -35,7 +36,8 @@ function explain(source: string, reason: string): Flaw {
     return {
       code: "not-re2",
       message: `A backreference (${back[0]}) is not possible in the pattern of a rule: ${shown}`,
-      suggestion: "Rules use RE2, which cannot be made to hang; write out what may be repeated",
+      suggestion:
+        "Rules use RE2, which cannot be made to hang: write out what may be repeated. Lists such as tools.deny know it",
       at: back.index,
       length: back[0].length,
     };
@@ -56,6 +58,7 @@ function explain(source: string, reason: string): Flaw {
 }
 
 function suggestPattern(source: string, reason: string): string {
+  if (source.includes("[^]")) return "Rules use RE2, which has no [^]: write (?s:.) for any character";
   if (source.startsWith("*") || reason.includes("missing argument"))
     return "Patterns are no globs: write .* for any text";
   if (reason.includes("closing")) return "Close every bracket, or put a backslash before it";

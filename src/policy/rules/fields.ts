@@ -1,4 +1,4 @@
-import { CLOSE_OBJECT, COMMA, OPEN_ARRAY, OPEN_OBJECT, QUOTE } from "../../message/characters.ts";
+import { BACKSLASH, CLOSE_OBJECT, COMMA, OPEN_ARRAY, OPEN_OBJECT, QUOTE } from "../../message/characters.ts";
 import type { Span } from "../../message/envelope.ts";
 import { afterString, eachElement, eachKey, endOfValue, skipSpace } from "../../message/members.ts";
 import { hashString, isSpelled } from "../../message/spelling.ts";
@@ -24,8 +24,9 @@ export interface FieldStep {
   /** The step before it; null for the beginning, which is the whole. */
   readonly from: FieldStep | null;
   readonly step: string | number;
-  /** The step as a key. */
+  /** The step as a key, and its bytes in UTF-8. */
   readonly key: string;
+  readonly bytes: Buffer;
   /** Its number among all steps of its table. That of the beginning is zero. */
   readonly index: number;
   /** The steps that follow it. */
@@ -42,7 +43,15 @@ export interface FieldTable {
 
 /** Makes a table without ways. */
 export function createFieldTable(): FieldTable {
-  const beginning: FieldStep = { from: null, step: "", key: "", index: 0, next: [], byHash: null };
+  const beginning: FieldStep = {
+    from: null,
+    step: "",
+    key: "",
+    bytes: Buffer.alloc(0),
+    index: 0,
+    next: [],
+    byHash: null,
+  };
   let size = 1;
   return {
     intern({ steps }) {
@@ -50,7 +59,15 @@ export function createFieldTable(): FieldTable {
       for (const step of steps) {
         let known = last.next.find((one) => one.step === step);
         if (known === undefined) {
-          known = { from: last, step, key: String(step), index: size++, next: [], byHash: null };
+          known = {
+            from: last,
+            step,
+            key: String(step),
+            bytes: Buffer.from(String(step)),
+            index: size++,
+            next: [],
+            byHash: null,
+          };
           last.next.push(known);
         }
         last = known;
@@ -137,7 +154,7 @@ function lookUpMembers(memo: FieldMemo, start: number, steps: readonly FieldStep
     const begins = skipSpace(bytes, skipSpace(bytes, keyEnd) + 1);
     let member: Seen | null = null;
     for (const step of steps) {
-      if (!isSpelled(bytes, at + 1, keyEnd - 1, step.key)) continue;
+      if (!isKey(bytes, at + 1, keyEnd - 1, step)) continue;
       member ??= see(bytes, begins, undefined);
       note(memo, step, member);
       // No key stands twice: the scanner has seen to it.
@@ -203,6 +220,18 @@ function findIndex({ bytes, work }: FieldMemo, { start }: Seen, index: number): 
 
 function see(bytes: Buffer, start: number, end: number | undefined): Seen {
   return { bytes, start, end, text: undefined, decimal: undefined, readings: undefined };
+}
+
+/** Whether a key stands between two places, by its bytes or spelled with escapes. */
+function isKey(bytes: Buffer, start: number, end: number, { bytes: wanted, key }: FieldStep): boolean {
+  const { length } = wanted;
+  // An escape is longer than what it stands for.
+  if (end - start < length) return false;
+  let same = 0;
+  while (same < length && bytes[start + same] === wanted[same] && wanted[same] !== BACKSLASH) same++;
+  if (same === length && end - start === length) return true;
+  // Where they part, the message has an escape or another key. A backslash in a key is always escaped.
+  return bytes[start + same] === BACKSLASH && isSpelled(bytes, start, end, key);
 }
 
 /** Where a value that has been looked up stands. */

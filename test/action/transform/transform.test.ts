@@ -174,6 +174,17 @@ describe("a module", () => {
   });
 });
 
+test("a secret is known by the name of its member", async () => {
+  const said =
+    '{"password":"letmein","api_key":"aB3dE5gH7jaB3d","DB_PASSWORD":"x-y-z","token":"word","passwords":"letmein"}';
+  const redact: TransformSetting = { kind: "redact", kinds: ["secrets"], patterns: [], by: "[{kind}]" };
+  const left =
+    '{"password":"[password]","api_key":"[api_key]","DB_PASSWORD":"[password]","token":"word","passwords":"letmein"}';
+  expect(await transformed(redact, call(said))).toBe(call(left));
+  const schema = '{"password":"string","pwd":"********"}';
+  expect(await transformed(redact, call(schema))).toBe(call(schema));
+});
+
 test("what a pattern that cannot be run on a text says is not swallowed", async () => {
   const pattern = {
     source: "x",
