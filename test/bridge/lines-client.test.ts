@@ -41,21 +41,21 @@ test("lines of nothing but space are passed over, and no others", async () => {
   expect(troubles.filter((line) => line.includes("strict:not-json")).length).toBe(1);
 });
 
-describe("a client that has closed its side, and has not read all", () => {
-  /** Asks for a large answer, closes, and reads nothing of it. */
-  async function leaveUnread(slowReader: number): Promise<() => boolean> {
-    server = await startScripted(() => false, { "tools/call": { text: "x".repeat(500_000) } });
-    client = await beNear({ upstream: server.url, timeouts: { slowReader } });
-    await client.begin();
-    client.output.pause();
-    client.say({ jsonrpc: "2.0", id: 1, method: "tools/call", params: { name: "echo" } });
-    await becomes(() => client.output.writableLength > 400_000);
-    client.input.end();
-    let isOver = false;
-    void client.proxy.ended.then(() => (isOver = true));
-    return () => isOver;
-  }
+/** Asks for a large answer, closes, and reads nothing of it. */
+async function leaveUnread(slowReader: number): Promise<() => boolean> {
+  server = await startScripted(() => false, { "tools/call": { text: "x".repeat(500_000) } });
+  client = await beNear({ upstream: server.url, timeouts: { slowReader } });
+  await client.begin();
+  client.output.pause();
+  client.say({ jsonrpc: "2.0", id: 1, method: "tools/call", params: { name: "echo" } });
+  await becomes(() => client.output.writableLength > 400_000);
+  client.input.end();
+  let isOver = false;
+  void client.proxy.ended.then(() => (isOver = true));
+  return () => isOver;
+}
 
+describe("a client that has closed its side, and has not read all", () => {
   test("is waited for as long as it reads, however slowly, and no longer than that", async () => {
     const isOver = await leaveUnread(10_000);
     await delay(2500);
