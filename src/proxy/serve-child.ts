@@ -38,6 +38,7 @@ export async function createChildService(options: ChildServiceOptions): Promise<
       child,
       listener,
       maxMessageBytes: limits.maxMessageBytes,
+      maxBufferBytes: limits.maxBufferBytes,
       graceMs: timeouts.childGrace,
       onEnd() {
         ends.delete(end);
