@@ -1,6 +1,6 @@
 import { composeBatch, composeError } from "../message/compose.ts";
 import { flatten } from "../message/flatten.ts";
-import { createGistReader, type GistReader } from "../message/gist.ts";
+import { createGistReader, type GistReader, MAX_BUFFER_BYTES } from "../message/gist.ts";
 import { whole } from "../message/message.ts";
 import { passOn } from "../relay/pass-on.ts";
 import type { Call } from "../session/calls.ts";
@@ -20,27 +20,31 @@ export interface JudgedBody {
 /** Collects a body, as far as it is not too large. */
 export interface BodyCollector {
   push(chunk: Buffer): void;
+  /** Whether so much has come that it is given up: it may never end. */
+  isHopeless(): boolean;
   /** How much memory it takes up now. */
   weight(): number;
   /** The whole body; null where it was too large, with what could be told of it. */
   end(): { readonly body: Buffer } | { readonly body: null; readonly gist: GistReader; readonly bytes: number };
 }
 
-/** Makes a collector for at most `maxBytes`. */
-export function createBodyCollector(maxBytes: number): BodyCollector {
-  return new Collector(maxBytes);
+/** Makes a collector for at most `maxBytes`. What is larger is followed up to `maxBufferBytes`. */
+export function createBodyCollector(maxBytes: number, maxBufferBytes: number = MAX_BUFFER_BYTES): BodyCollector {
+  return new Collector(maxBytes, maxBufferBytes);
 }
 
 /** A class, because there is one for every answer, and most come in one piece. */
 class Collector implements BodyCollector {
   readonly #maxBytes: number;
+  readonly #maxBufferBytes: number;
   #first: Buffer | null = null;
   #pieces: Pieces | null = null;
   #size = 0;
   #gist: GistReader | null = null;
 
-  constructor(maxBytes: number) {
+  constructor(maxBytes: number, maxBufferBytes: number) {
     this.#maxBytes = maxBytes;
+    this.#maxBufferBytes = maxBufferBytes;
   }
 
   push(chunk: Buffer): void {
@@ -61,6 +65,10 @@ class Collector implements BodyCollector {
       this.#pieces.push(chunk);
       this.#first = null;
     }
+  }
+
+  isHopeless(): boolean {
+    return this.#size > this.#maxBytes && this.#size > this.#maxBufferBytes;
   }
 
   weight(): number {

@@ -48,7 +48,7 @@ export function createHost(options: HostOptions): Host {
         if (session.idleSince !== null && session.idleSince < before) void session.close();
       }
     },
-    Math.min(idleMs, SWEEP_MS),
+    Math.min(idleMs / 4, SWEEP_MS),
   ).unref();
 
   function onClosed(id: string, left: Promise<void>): void {

@@ -219,10 +219,13 @@ export async function openHosted(options: HostedOptions): Promise<Hosted> {
       replyEmpty(visit.response, 202, headers);
       if (back !== null) standing?.send(back);
     } else {
+      const isFirst = headers.length > 0; // they say what the session is called
       const onGone = (left: ReadonlySet<Call>): void => {
         for (const call of left) {
           replies.delete(call);
           session.calls.up.abandon(call); // its answer cannot reach the client any more
+          // The client does not know what the session is called, so nobody can ever use it.
+          if (isFirst && !visit.response.headersSent) void close();
         }
       };
       const reply = createPostReply({ visit, calls, headers, onGone });

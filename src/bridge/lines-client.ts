@@ -34,6 +34,8 @@ export interface LinesClientOptions {
   readonly seat: Seat;
   readonly witness: Witness;
   readonly maxMessageBytes: number;
+  /** Bytes of a message that is too large after which it is given up, also where it has not ended. */
+  readonly maxBufferBytes?: number | undefined;
   /** How long a client that has closed stdin may take nothing of what is left for it. */
   readonly slowReaderMs: number;
 }
@@ -44,7 +46,7 @@ const NONE = whole(Buffer.alloc(0));
 
 /** Joins a client on lines to whatever server it is given. */
 export function createLinesClient(options: LinesClientOptions): LinesClient {
-  const { input, output, seat, witness, maxMessageBytes, slowReaderMs } = options;
+  const { input, output, seat, witness, maxMessageBytes, maxBufferBytes, slowReaderMs } = options;
   const { passage, session } = seat;
   let server: ServerEnd | null = null;
   let feed: Feed | null = null;
@@ -93,7 +95,7 @@ export function createLinesClient(options: LinesClientOptions): LinesClient {
           const payload = { bytes, start, end: lineEnd - 1, ascii };
           passOn(passage, payload, "up", ROUTED, (outcome) => carryUp(payload, outcome));
         },
-        excess: createExcess((gist, bytes) => carryUp(NONE, passage.lose(gist, bytes, "up", ROUTED))),
+        excess: createExcess((gist, bytes) => carryUp(NONE, passage.lose(gist, bytes, "up", ROUTED)), maxBufferBytes),
         tail: (bytes) =>
           witness.trouble("wire:half-line", `${bytes.length} bytes without a newline at the end were not forwarded`),
       };

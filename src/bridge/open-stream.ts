@@ -14,6 +14,8 @@ export interface StreamOptions {
   readonly session: StreamableSession;
   readonly listener: ServerListener;
   readonly maxMessageBytes: number;
+  /** Bytes of a message that is too large after which it is given up, also where it has not ended. */
+  readonly maxBufferBytes?: number | undefined;
   /** The event to go on after, where a stream is resumed. */
   readonly lastId: string | null;
   /** The calls that a resumed stream should answer. */
@@ -37,7 +39,7 @@ export interface Resumable {
 
 /** Opens a stream of a server's by GET. What comes is for the listener. */
 export function openStream(options: StreamOptions, done: Ended): UpstreamCall {
-  const { pool, path, session, listener, maxMessageBytes, lastId, calls, onAnswer } = options;
+  const { pool, path, session, listener, maxMessageBytes, maxBufferBytes, lastId, calls, onAnswer } = options;
   const from = lastId === null || !/^[\t\x20-\x7e\x80-\xff]*$/.test(lastId) ? "" : `Last-Event-ID: ${lastId}\r\n`;
   const headers = session.common("text/event-stream") + session.versionLine() + from;
   let reading: Reading | null = null;
@@ -62,12 +64,13 @@ export function openStream(options: StreamOptions, done: Ended): UpstreamCall {
         if (status >= 300) refusal = { head, shown: headers };
         else {
           const take: ServerListener["message"] = (body, exchange) => listener.message(body, exchange);
-          reading = readResponse({ head, calls, maxMessageBytes, listener, take });
+          reading = readResponse({ head, calls, maxMessageBytes, maxBufferBytes, listener, take });
         }
         onAnswer?.();
       },
       body(bytes) {
         reading?.push(bytes);
+        if (reading?.isHopeless() === true) return cut();
         claim.weigh(reading?.weight() ?? 0);
         holdBack(brake, listener);
       },

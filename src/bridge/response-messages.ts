@@ -14,6 +14,8 @@ import { bodiesFor, type ServerListener } from "./server-end.ts";
 /** A response that is being read. */
 export interface Reading {
   push(chunk: Buffer): void;
+  /** Whether so much of it has come that it is given up: it may never end. */
+  isHopeless(): boolean;
   /** How much memory it takes up now. */
   weight(): number;
   /** The response is over. What is known of its stream, where it was one. */
@@ -36,6 +38,8 @@ export interface ReadingOptions {
   /** Whether a body is wanted although it answers no call: it answers a request of our own. */
   readonly wantsBody?: boolean;
   readonly maxMessageBytes: number;
+  /** Bytes of a message that is too large after which it is given up, also where it has not ended. */
+  readonly maxBufferBytes?: number | undefined;
   readonly listener: ServerListener;
   readonly take: (payload: Payload, exchange: Exchange) => void;
 }
@@ -48,7 +52,7 @@ export function readResponse(options: ReadingOptions): Reading {
   return kindOf(options.head) === "events" && options.head.status < 300 ? readEvents(options) : readBody(options);
 }
 
-function readEvents({ calls, maxMessageBytes, listener, take }: ReadingOptions): Reading {
+function readEvents({ calls, maxMessageBytes, maxBufferBytes, listener, take }: ReadingOptions): Reading {
   const exchange = bodiesFor(calls);
   let lastId: string | undefined;
   let retryMs = DEFAULT_RETRY_MS;
@@ -58,14 +62,20 @@ function readEvents({ calls, maxMessageBytes, listener, take }: ReadingOptions):
       if (retry !== null) retryMs = Math.min(retry, MAX_RETRY_MS);
       if (data !== null) take(data, exchange);
     },
-    excess: createExcess((gist, bytes) => listener.lost(gist, bytes, exchange), pickData),
+    excess: createExcess((gist, bytes) => listener.lost(gist, bytes, exchange), maxBufferBytes, pickData),
     tail: () => {},
   });
   const end = (): Followed => {
     framer.end();
     return { lastId, retryMs };
   };
-  return { push: (chunk) => framer.push(chunk), weight: () => framer.weight(), end, breakOff: end };
+  return {
+    push: (chunk) => framer.push(chunk),
+    isHopeless: () => false,
+    weight: () => framer.weight(),
+    end,
+    breakOff: end,
+  };
 }
 
 const MAX_RETRY_MS = 60_000;
@@ -73,9 +83,10 @@ const MAX_RETRY_MS = 60_000;
 function readBody(options: ReadingOptions): Reading {
   const { head, calls, wantsBody = calls.length > 0, maxMessageBytes, listener, take } = options;
   const exchange = bodiesFor(calls);
-  const collector = createBodyCollector(maxMessageBytes);
+  const collector = createBodyCollector(maxMessageBytes, options.maxBufferBytes);
   return {
     push: (chunk) => collector.push(chunk),
+    isHopeless: () => collector.isHopeless(),
     weight: () => collector.weight(),
     end() {
       const collected = collector.end();

@@ -22,6 +22,8 @@ export interface SseOptions {
   readonly headers: () => string;
   readonly listener: ServerListener;
   readonly maxMessageBytes: number;
+  /** Bytes of a message that is too large after which it is given up, also where it has not ended. */
+  readonly maxBufferBytes?: number | undefined;
   /** The server's stream ended: with it, the session and the server. */
   readonly onEnd: () => void;
 }
@@ -30,7 +32,7 @@ let counter = 0;
 
 /** Opens a session at a server of the HTTP+SSE transport of 2024-11-05. Rejects where the server has no such thing. */
 export function openSseEnd(options: SseOptions): Promise<ServerEnd> {
-  const { pool, address, headers, listener, maxMessageBytes, onEnd } = options;
+  const { pool, address, headers, listener, maxMessageBytes, maxBufferBytes, onEnd } = options;
   let endpoint: string | null = null;
   let isOver = false;
   const client = `session:${++counter}`;
@@ -64,7 +66,7 @@ export function openSseEnd(options: SseOptions): Promise<ServerEnd> {
         }
         if (endpoint !== null) listener.message(data, BODIES);
       },
-      excess: createExcess((gist, bytes) => listener.lost(gist, bytes, BODIES), pickData),
+      excess: createExcess((gist, bytes) => listener.lost(gist, bytes, BODIES), maxBufferBytes, pickData),
       tail: () => {},
     });
 

@@ -35,6 +35,8 @@ export interface StreamBackOptions {
   /** The calls that are to be answered on it. */
   readonly calls: readonly Call[];
   readonly maxMessageBytes: number;
+  /** Bytes of a message that is too large after which it is given up, also where it has not ended. */
+  readonly maxBufferBytes?: number | undefined;
   /** Takes an answer of ours for the server. */
   readonly answerServer: (answer: Buffer) => void;
   /** Told the id of every event that has one. */
@@ -53,7 +55,7 @@ const MAX_FIELDS_BYTES = 65_536;
  * other events are framed anew, with nothing but what was judged.
  */
 export function createStreamBack(options: StreamBackOptions): StreamBack {
-  const { response, seat, exchange, calls, maxMessageBytes, answerServer } = options;
+  const { response, seat, exchange, calls, maxMessageBytes, maxBufferBytes, answerServer } = options;
   const { passage, session } = seat;
   const outlet = createOutlet(response, () => {});
   let isResumable = false;
@@ -109,7 +111,7 @@ export function createStreamBack(options: StreamBackOptions): StreamBack {
     if (typeof onward !== "string") outlet.write(frameMessage(onward));
     if (back !== null) answerServer(back);
   }
-  const loseData = createExcess(lose);
+  const loseData = createExcess(lose, maxBufferBytes);
 
   const framer = createEventFramer(maxMessageBytes + MAX_FIELDS_BYTES, {
     event(frame) {
@@ -136,7 +138,7 @@ export function createStreamBack(options: StreamBackOptions): StreamBack {
         waiting++;
       }
     },
-    excess: createExcess(lose, pickData),
+    excess: createExcess(lose, maxBufferBytes, pickData),
     tail: () => {},
   });
 

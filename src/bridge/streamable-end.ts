@@ -9,6 +9,7 @@ import type { Exchange } from "../session/exchange.ts";
 import type { ResponseHead } from "../wire/http-head.ts";
 import { CLOSED, failureOf, refusedWith } from "./answers.ts";
 import { createBrake } from "./brake.ts";
+import { cancelledId } from "./cancelled.ts";
 import { mirrorHeaders, type SchemaReader } from "./mirror.ts";
 import { readResponse, type Reading } from "./response-messages.ts";
 import { answerInstead, answersNothing, type ServerEnd, type ServerListener } from "./server-end.ts";
@@ -30,6 +31,8 @@ export interface StreamableOptions {
   readonly schemaOf: SchemaReader;
   readonly listener: ServerListener;
   readonly maxMessageBytes: number;
+  /** Bytes of a message that is too large after which it is given up, also where it has not ended. */
+  readonly maxBufferBytes?: number | undefined;
   /** Whether a stream of its own is opened for what the server says unasked. */
   readonly listens: boolean;
   /** Hears how each request of ours went, beside what came of it. */
@@ -40,7 +43,7 @@ let counter = 0;
 
 /** A session at a server that speaks Streamable HTTP. */
 export function createStreamableEnd(options: StreamableOptions): ServerEnd {
-  const { pool, path, listener, maxMessageBytes } = options;
+  const { pool, path, listener, maxMessageBytes, maxBufferBytes } = options;
   let isOver = false;
   const client = `session:${++counter}`;
   const turnstile = createTurnstile();
@@ -85,11 +88,8 @@ export function createStreamableEnd(options: StreamableOptions): ServerEnd {
   }
 
   /** In the stateless era a request is cancelled by leaving it. */
-  function withdraw({ bytes, envelope }: Message): boolean {
-    if (envelope.kind !== "notification" || envelope.params === null) return false;
-    const id = findMember(bytes, envelope.params, "requestId");
-    if (id === null) return false;
-    const spelled = bytes.toString("latin1", id.start, id.end);
+  function withdraw(cancellation: Message): boolean {
+    const spelled = cancelledId(cancellation);
     for (const [about, call] of running) {
       const { envelope: asked } = about;
       if (asked.kind !== "request" || (asked.id.quoted ?? String(asked.id.key)) !== spelled) continue;
@@ -159,6 +159,7 @@ export function createStreamableEnd(options: StreamableOptions): ServerEnd {
             head,
             calls,
             maxMessageBytes,
+            maxBufferBytes,
             listener,
             take(body, exchange) {
               take(body, about, exchange);
@@ -170,11 +171,13 @@ export function createStreamableEnd(options: StreamableOptions): ServerEnd {
           reading?.push(bytes);
           claim.weigh(reading?.weight() ?? 0);
           holdBack(brake, listener);
+          if (reading?.isHopeless() !== true) return;
+          abort();
+          finish(null, reading.end());
         },
         done() {
           settle();
-          const events = reading?.end() ?? null;
-          finish(null, events);
+          finish(null, reading?.end() ?? null);
         },
         failed(error) {
           settle();
@@ -246,10 +249,13 @@ export function createStreamableEnd(options: StreamableOptions): ServerEnd {
     done: Ended,
     onAnswer: (() => void) | null = null,
   ): UpstreamCall {
-    const call = openStream({ pool, path, session, listener, maxMessageBytes, lastId, calls, onAnswer }, (...how) => {
-      streams.delete(call);
-      done(...how);
-    });
+    const call = openStream(
+      { pool, path, session, listener, maxMessageBytes, maxBufferBytes, lastId, calls, onAnswer },
+      (...how) => {
+        streams.delete(call);
+        done(...how);
+      },
+    );
     streams.add(call);
     return call;
   }
@@ -268,25 +274,13 @@ export function createStreamableEnd(options: StreamableOptions): ServerEnd {
     async close() {
       if (isOver) return;
       leave();
-      if (session.id === null) return;
-      await new Promise<void>((resolve) => {
-        const end = (): void => resolve();
-        const call = pool.send(
-          { method: "DELETE", path, headers: session.common(BOTH) + session.versionLine(), body: null },
-          { head: end, body: () => {}, done: end, failed: end },
-        );
-        setTimeout(() => {
-          call.abort();
-          end();
-        }, GOODBYE_MS).unref();
-      });
+      await session.end();
     },
     destroy: leave,
   };
 }
 
 const MAX_FAILURES = 5;
-const GOODBYE_MS = 1000;
 /** How long others wait for a message without an answer to be taken. */
 const TAKEN_MS = 5000;
 const NO_MEMORY = new ConnectionError("NO_ROOM", "Connection lost", "no memory for a response that did not go on");

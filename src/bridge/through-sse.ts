@@ -40,6 +40,8 @@ export interface ThroughSseOptions {
   /** Header lines for every request to the server. */
   readonly headers: string;
   readonly maxMessageBytes: number;
+  /** Bytes of a message that is too large after which it is given up, also where it has not ended. */
+  readonly maxBufferBytes?: number | undefined;
   readonly maxSessions: number;
 }
 
@@ -55,7 +57,7 @@ interface Passenger {
 
 /** The stream passes as it is framed, every message in it judged; only where to send messages is said anew. */
 export function createThroughSse(options: ThroughSseOptions): ThroughSse {
-  const { pool, address, seats, knowledge, headers, maxMessageBytes, maxSessions } = options;
+  const { pool, address, seats, knowledge, headers, maxMessageBytes, maxBufferBytes, maxSessions } = options;
   const passengers = new Map<string, Passenger>();
 
   function send(passenger: Passenger, visit: Visit, body: Buffer, done: (status: number) => void): void {
@@ -167,6 +169,7 @@ export function createThroughSse(options: ThroughSseOptions): ThroughSse {
               exchange: BODIES,
               calls: [],
               maxMessageBytes,
+              maxBufferBytes,
               answerServer: (answer) => send(passenger, visit, answer, () => {}),
               endpoint: (frame) => redirect(id, passenger, frame),
             });

@@ -22,6 +22,7 @@ import type { Guest, GuestBook } from "./guest-book.ts";
 import { exchangeFor, mirrorHeaders } from "./mirror.ts";
 import { answerHere, forget, NO_SESSION, NOT_ALLOWED, readMessage } from "./refusal.ts";
 import { bodiesFor, callsOf } from "./server-end.ts";
+import { ABOUT_BODY, headersFor, keepHeaders } from "./reply-headers.ts";
 import { createStreamBack, frameMessage, type StreamBack } from "./stream-back.ts";
 
 /** A way through for clients of Streamable HTTP to a server of Streamable HTTP. */
@@ -41,6 +42,8 @@ export interface ThroughOptions {
   /** Header lines for every request to the server. */
   readonly headers: string;
   readonly maxMessageBytes: number;
+  /** Bytes of a message that is too large after which it is given up, also where it has not ended. */
+  readonly maxBufferBytes?: number | undefined;
   /** Whether the server is still there, when something of it broke off. */
   readonly isThere: () => Promise<boolean>;
   /** What a header of the server's becomes for clients; null where it is not for them. */
@@ -52,7 +55,7 @@ export interface ThroughOptions {
  * are the server's own: their ids pass too, and so does everything about resuming streams.
  */
 export function createThrough(options: ThroughOptions): Through {
-  const { pool, address, guests, headers, maxMessageBytes, isThere, rewrite } = options;
+  const { pool, address, guests, headers, maxMessageBytes, maxBufferBytes, isThere, rewrite } = options;
 
   const running = new Set<() => void>(); // what ends the requests that are on their way
   const standing = new Set<() => void>(); // what tells those who stand and listen that the tools have changed
@@ -99,7 +102,7 @@ export function createThrough(options: ThroughOptions): Through {
     const { seat } = guest;
     let stream: StreamBack | null = null;
     let answered: ResponseHead | null = null;
-    const collector = createBodyCollector(maxMessageBytes);
+    const collector = createBodyCollector(maxMessageBytes, maxBufferBytes);
     let isGone = false;
     let brake: Brake | null = null;
     let claim: Claim | null = null; // most answers are too small to be counted
@@ -119,7 +122,7 @@ export function createThrough(options: ThroughOptions): Through {
           const mayResume = ({ era }: Call): boolean => era === "stateful" && guest.id !== null;
           const parts = { response, seat, exchange, calls, maxMessageBytes, answerServer, onEventId, mayResume };
           response.on("drain", weigh);
-          stream = createStreamBack(parts);
+          stream = createStreamBack({ ...parts, maxBufferBytes });
           // What was refused of a batch: the server has not seen it, and answers only the rest.
           if (also !== null) stream.write(frameMessage(also));
         },
@@ -127,6 +130,7 @@ export function createThrough(options: ThroughOptions): Through {
           if (stream === null) collector.push(bytes);
           else stream.push(bytes);
           weigh();
+          if (collector.isHopeless()) return loseBody();
           if (stream?.isFull() !== true) return;
           const held = (brake ??= createBrake(call));
           held.pause();
@@ -167,6 +171,13 @@ export function createThrough(options: ThroughOptions): Through {
     };
     if (!response.destroyed) running.add(leave);
     response.on("close", () => running.delete(leave));
+
+    /** The body is too large, and may never end. */
+    function loseBody(): void {
+      isGone = true;
+      call.abort();
+      if (answered !== null) giveBody(answered);
+    }
 
     function weigh(): void {
       const bytes = stream?.weight() ?? collector.weight();
@@ -263,23 +274,6 @@ function giveHead(response: ServerResponse, status: number, headers: string[]): 
   if (status !== 204 && status !== 304) headers.push("Content-Length", "0");
   response.writeHead(status, headers);
   response.end();
-}
-
-/** What is said about a body, and does not hold for another. */
-const ABOUT_BODY = /^(?:content-.*|etag|last-modified|digest|repr-digest|want-.*digest|accept-ranges|age)$/;
-/** What a client has to hear also where the body is ours. All else may say more about the server than we do. */
-const WITH_OURS = /^(?:www-authenticate|retry-after|allow|mcp-.*|set-cookie|vary)$/;
-
-/** The headers of a body that is the server's or ours. */
-function headersFor(origin: "server" | "changed" | "ours", back: string[], length: number): string[] {
-  const size = ["Content-Length", String(length)];
-  if (origin === "server") return [...back, ...size];
-  const kept = keepHeaders(back, (name) => (origin === "ours" ? WITH_OURS.test(name) : !ABOUT_BODY.test(name)));
-  return [...kept, "Content-Type", "application/json", ...size];
-}
-
-function keepHeaders(headers: readonly string[], isKept: (name: string) => boolean): string[] {
-  return headers.filter((_, index) => isKept(headers[index - (index % 2)].toLowerCase()));
 }
 
 /** Header lines that say what the body says, after that was changed. */

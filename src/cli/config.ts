@@ -62,6 +62,8 @@ export async function readConfig(given: Parsed, command: Command, env: NodeJS.Pr
     identityHeader: isServing ? (settings.auth?.identityHeader ?? null) : null,
     limits: known<Limits>({
       maxMessageBytes: limits.maxMessage,
+      maxBufferBytes: limits.maxBuffer,
+      maxDepth: limits.maxDepth,
       maxOpenCalls: limits.maxOpenCalls,
       maxSessions: limits.maxSessions,
       maxParkedBytes: limits.maxParked,

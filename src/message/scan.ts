@@ -81,9 +81,9 @@ const forecasts = new Int32Array(MAX_DEPTH + 2);
 
 /**
  * Validates one JSON text strictly and notes where the members that matter are, in one pass
- * and without building a value. The answer is valid until the next call.
+ * and without building a value. The answer is valid until the next call. `maxDepth` is MAX_DEPTH at the most.
  */
-export function scan({ bytes, start, end, ascii }: Payload): Scan {
+export function scan({ bytes, start, end, ascii }: Payload, maxDepth = MAX_DEPTH): Scan {
   result.fault = null;
   result.idInDoubt = false;
   result.breaks = false;
@@ -93,7 +93,7 @@ export function scan({ bytes, start, end, ascii }: Payload): Scan {
   if (!ascii && !isUtf8(bytes.subarray(start, end))) result.fault = "not-utf8";
   else {
     usesSets = false;
-    const fault = walk(bytes, start, end);
+    const fault = walk(bytes, start, end, maxDepth);
     if (usesSets) for (const set of sets) set?.clear(); // they would keep tables of megabytes
     if (fault !== null) result.fault = fault;
     if (keyStart.length > MAX_KEPT_KEYS) {
@@ -110,7 +110,7 @@ export function lastScan(): Scan {
 }
 
 /** The walk itself. Returns what ends it early; what it only notes goes to `result.fault`. */
-function walk(bytes: Buffer, at: number, end: number): Fault | null {
+function walk(bytes: Buffer, at: number, end: number, maxDepth: number): Fault | null {
   const spans = result.spans;
   let starts = keyStart;
   let lengths = keyLength;
@@ -229,7 +229,7 @@ function walk(bytes: Buffer, at: number, end: number): Fault | null {
       if (at >= end) return "not-json";
       at++;
     } else if (byte === OPEN_OBJECT) {
-      if (++depth > MAX_DEPTH) return "too-deep";
+      if (++depth > maxDepth) return "too-deep";
       if (depth > deepest) {
         deepest = depth;
         forecasts[depth] = 0;
@@ -247,7 +247,7 @@ function walk(bytes: Buffer, at: number, end: number): Fault | null {
       at++;
       depth--;
     } else if (byte === OPEN_ARRAY) {
-      if (++depth > MAX_DEPTH) return "too-deep";
+      if (++depth > maxDepth) return "too-deep";
       if (depth > deepest) {
         deepest = depth;
         forecasts[depth] = 0;

@@ -22,6 +22,8 @@ export interface ConversationOptions {
   readonly child: ChildServer;
   readonly witness: Witness;
   readonly maxMessageBytes: number;
+  /** Bytes of a message that is too large after which it is given up, also where it has not ended. */
+  readonly maxBufferBytes?: number | undefined;
   readonly graceMs: number;
   /** How long a client that has closed stdin may take nothing of what is left for it. */
   readonly slowReaderMs: number;
@@ -49,7 +51,7 @@ export interface ConversationEnd {
 
 /** Joins a client and a child. */
 export function createConversation(options: ConversationOptions): Conversation {
-  const { client, child, witness, maxMessageBytes, graceMs, slowReaderMs } = options;
+  const { client, child, witness, maxMessageBytes, maxBufferBytes, graceMs, slowReaderMs } = options;
   let isClosed = false; // the client has said all it had to say
   let isBroken = false; // the client does not listen any more
   let isStopped = false; // we were told to end
@@ -86,7 +88,7 @@ export function createConversation(options: ConversationOptions): Conversation {
   }
 
   async function run(passage: Passage): Promise<ConversationEnd> {
-    const shared = { passage, exchange: LINES, witness, maxMessageBytes };
+    const shared = { passage, exchange: LINES, witness, maxMessageBytes, maxBufferBytes };
     const up = pump({ direction: "up", source: client.input, onward: toServer, back: toClient }, shared);
     const down = pump({ direction: "down", source: child.stdout, onward: toClient, back: toServer }, shared);
     void up.then(() => {

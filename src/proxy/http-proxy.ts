@@ -236,7 +236,7 @@ function serve(door: Door, drainMs: number, service: Service): Omit<Running, "co
   });
   let isStopping = false;
   let isOver = false;
-  const end = async (lost: boolean): Promise<void> => {
+  const end = async (lost: boolean, code = 1): Promise<void> => {
     if (isOver) return;
     isOver = true;
     void service.close();
@@ -244,20 +244,23 @@ function serve(door: Door, drainMs: number, service: Service): Omit<Running, "co
     await delay(FLUSH_MS);
     door.close();
     service.destroy();
-    conclude?.({ code: 1, lost, child: null });
+    conclude?.({ code, lost, child: null });
   };
 
   /** Lets requests that were accepted be answered, then ends the sessions and their streams, and with them the connections. */
   async function wind(): Promise<void> {
     const until = Date.now() + drainMs;
     const drained = door.drain();
-    await Promise.race([door.answered(), delay(drainMs, undefined, { ref: false })]);
+    const answered = door.answered().then(() => true);
+    const isAnswered = await Promise.race([answered, delay(drainMs, false, { ref: false })]);
     while (service.owes() && Date.now() < until) await delay(20);
+    // Who was waiting has an answer of the server's. Who only listened is told that it is over.
+    const isClean = isAnswered && !service.owes();
     const closed = service.close();
     door.refuse(CLOSED);
     const left = Math.max(until - Date.now(), FLUSH_MS);
     await Promise.all([closed, Promise.race([drained, delay(left, undefined, { ref: false })])]);
-    await end(false);
+    await end(false, isClean ? 0 : 1);
   }
 
   return {

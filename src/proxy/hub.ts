@@ -1,5 +1,6 @@
 import { performance } from "node:perf_hooks";
 import type { SeatOptions } from "../bridge/seats.ts";
+import { MAX_DEPTH } from "../message/scan.ts";
 import type { NameSettings, PolicySettings } from "../policy/file/settings.ts";
 import type { Policy } from "../policy/judge.ts";
 import type { Pattern } from "../policy/patterns.ts";
@@ -75,6 +76,7 @@ export function createHub(options: HubOptions): Hub {
       witness,
       maxOpenCalls: limits.maxOpenCalls,
       maxParkedBytes: limits.maxParkedBytes,
+      maxDepth: Math.min(limits.maxDepth, MAX_DEPTH),
       toolListMs: timeouts.toolList,
       keepsTools: refresh === "never",
       onLearnt: createToolReport(rulebook, pins, reporter),

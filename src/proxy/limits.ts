@@ -1,7 +1,14 @@
+import { MAX_BUFFER_BYTES } from "../message/gist.ts";
+import { MAX_DEPTH } from "../message/scan.ts";
+
 /** Everything that can grow, and how far. */
 export interface Limits {
   /** Bytes of one message. */
   readonly maxMessageBytes: number;
+  /** Bytes without an end: a message that is too large is followed so far, to tell whoever waits, and then given up. */
+  readonly maxBufferBytes: number;
+  /** How deep a message may be nested, at most 128. */
+  readonly maxDepth: number;
   /** Requests that may wait at once, in each direction. */
   readonly maxOpenCalls: number;
   /** Bytes of messages that wait for something of ours. */
@@ -19,6 +26,8 @@ export interface Limits {
 /** Ten megabytes a message, a thousand open calls. */
 export const DEFAULT_LIMITS: Limits = {
   maxMessageBytes: 10 * 1024 * 1024,
+  maxBufferBytes: MAX_BUFFER_BYTES,
+  maxDepth: MAX_DEPTH,
   maxOpenCalls: 1000,
   maxParkedBytes: 64 * 1024 * 1024,
   maxSessions: 10_000,

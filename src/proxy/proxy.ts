@@ -174,6 +174,7 @@ export async function createProxy(options: ProxyOptions): Promise<Proxy> {
     child,
     witness,
     maxMessageBytes: limits.maxMessageBytes,
+    maxBufferBytes: limits.maxBufferBytes,
     graceMs: timeouts.childGrace,
     slowReaderMs: timeouts.slowReader,
   });

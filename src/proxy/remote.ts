@@ -117,7 +117,8 @@ export async function findRemote(options: RemoteOptions): Promise<RemoteServer> 
     permission,
     watch,
     async open(listener, onEnd, session) {
-      const shared = { pool, headers, listener, maxMessageBytes: limits.maxMessageBytes };
+      const { maxMessageBytes, maxBufferBytes } = limits;
+      const shared = { pool, headers, listener, maxMessageBytes, maxBufferBytes };
       if (found.kind === "sse") return openSseEnd({ ...shared, address: found.address, onEnd });
       return createStreamableEnd({
         ...shared,
@@ -230,6 +231,7 @@ export function joinRemote(
     seat,
     witness: hub.witness,
     maxMessageBytes: limits.maxMessageBytes,
+    maxBufferBytes: limits.maxBufferBytes,
     slowReaderMs: timeouts.slowReader,
   });
 

@@ -39,6 +39,7 @@ export async function createChildService(
       child,
       listener,
       maxMessageBytes: limits.maxMessageBytes,
+      maxBufferBytes: limits.maxBufferBytes,
       graceMs: timeouts.childGrace,
       onEnd() {
         ends.delete(end);

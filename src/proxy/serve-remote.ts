@@ -37,7 +37,7 @@ export function createRemoteService({
   isSecure,
 }: RemoteServiceOptions): Service {
   const { pool, found, knowledge } = server;
-  const { maxMessageBytes, maxSessions } = limits;
+  const { maxMessageBytes, maxBufferBytes, maxSessions } = limits;
   const scheme = isSecure ? "https" : "http";
   const oauth = createOauthPass({
     pool,
@@ -75,6 +75,7 @@ export function createRemoteService({
             head,
             calls,
             maxMessageBytes,
+            maxBufferBytes,
             listener,
             take: (body, exchange) => listener.message(body, exchange),
           });
@@ -111,6 +112,7 @@ export function createRemoteService({
     guests,
     headers: ENCODING + server.headers(),
     maxMessageBytes,
+    maxBufferBytes,
     isThere: () => server.watch.check(),
     rewrite: (visit, name, value) => oauth.rewrite(visit, name, value),
   });
@@ -133,6 +135,7 @@ export function createRemoteService({
     knowledge,
     headers: ENCODING + server.headers(),
     maxMessageBytes,
+    maxBufferBytes,
     maxSessions,
   });
 

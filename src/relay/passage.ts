@@ -42,10 +42,13 @@ export interface PassageOptions {
   readonly witness: Witness;
   /** How many bytes of messages may wait for something at once. */
   readonly maxParkedBytes: number;
+  /** How deep a message may be nested. */
+  readonly maxDepth?: number | undefined;
 }
 
 /** Puts the rooms in a row: message, session, policy, action. */
-export function createPassage({ session, rulebook, learner, witness, maxParkedBytes }: PassageOptions): Passage {
+export function createPassage(options: PassageOptions): Passage {
+  const { session, rulebook, learner, witness, maxParkedBytes, maxDepth } = options;
   const room = createWaitingRoom({
     session,
     maxParkedBytes,
@@ -56,7 +59,7 @@ export function createPassage({ session, rulebook, learner, witness, maxParkedBy
 
   function pass(payload: Payload, direction: Direction, exchange: Exchange): Outcome | Promise<Outcome> {
     try {
-      const message = openMessage(payload, direction, exchange.breaks);
+      const message = openMessage(payload, direction, exchange.breaks, maxDepth);
       const turn = session.observe(message, exchange);
       if (message.envelope.kind === "batch") {
         if (turn.trouble === null) return passBatch(pass, message, exchange);

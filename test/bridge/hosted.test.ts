@@ -96,6 +96,16 @@ describe("sessions by HTTP before a process", () => {
     expect((await gateway.post(call(1, "echo"), idle)).status).toBe(404);
   });
 
+  test("one whose client leaves before it has heard its name is ended at once: nobody can ever use it", async () => {
+    await begin({ command: ["sh", "-c", THOUGHTFUL], limits: { maxChildren: 1 } });
+    const leaving = new AbortController();
+    const greeting = gateway.post(INITIALIZE, {}, leaving.signal).catch(() => null);
+    await delay(300);
+    leaving.abort();
+    await greeting;
+    await becomesOpen();
+  });
+
   test("a client of the older transport that goes takes its process with it", async () => {
     await begin();
     const { endpoint, stream, heard } = await openSse();
@@ -204,6 +214,9 @@ describe("sessions by HTTP before a process", () => {
     expect(await status({ method: "GET", path: "/other" })).toBe(404);
   });
 });
+
+// Takes its time for the first answer.
+const THOUGHTFUL = `read -r line; sleep 1; echo '{"jsonrpc":"2.0","id":0,"result":{"protocolVersion":"2025-11-25","capabilities":{}}}'; read -r line; read -r line`;
 
 // Ends with its stdin; what it has started takes a second.
 const WRAPPER = `sleep 1 & read -r line; echo '{"jsonrpc":"2.0","id":0,"result":{"protocolVersion":"2025-11-25","capabilities":{},"pid":'$!'}}'; read -r line`;

@@ -157,7 +157,7 @@ export function follow(socket: Socket): Promise<Stream> {
 }
 
 /** All responses in the bytes of a connection that is over. */
-function readAnswers(bytes: Buffer): Answer[] {
+export function readAnswers(bytes: Buffer): Answer[] {
   const answers: Answer[] = [];
   let rest = bytes;
   while (rest.length > 0) {

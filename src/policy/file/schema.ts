@@ -1,3 +1,4 @@
+import { MAX_DEPTH } from "../../message/scan.ts";
 import { AUDIT_FIELDS } from "../audit-fields.ts";
 import { place, url } from "./addresses.ts";
 import { byKind, headOf, list, map, type Meanings } from "./collections.ts";
@@ -17,6 +18,8 @@ import { choice, integer, text } from "./values.ts";
 
 const NONE = Object.freeze([]);
 const FILE = text({ what: "the path of a file" });
+/** Less than this and the handshake itself would be refused. */
+const LEAST_DEPTH = 8;
 const COUNT = integer({ min: 1, max: 1_000_000_000 });
 
 const NAMES = {
@@ -83,8 +86,16 @@ const RESOURCES: Shape<ResourceSettings> & { readonly defaults: ResourceSettings
 
 const LIMITS = map({
   max_message: optional(size(), "Bytes of one message; 10MB unless said otherwise.", null),
-  max_depth: later(integer({ min: 1, max: 1024 }), "How deep a message may be nested; it is 128."),
-  max_buffer: later(size(), "Bytes without a newline."),
+  max_depth: optional(
+    integer({ min: LEAST_DEPTH, max: MAX_DEPTH }),
+    "How deep a message may be nested; 128 unless said otherwise, which is also the most.",
+    null,
+  ),
+  max_buffer: optional(
+    size(),
+    "Bytes of a message that is too large after which it is given up, also where it has not ended; 20MB unless said otherwise.",
+    null,
+  ),
   max_open_calls: optional(COUNT, "Requests that may wait at once, in each direction.", null),
   max_sessions: optional(COUNT, "Sessions of clients that come by HTTP.", null),
   max_parked: optional(size(), "Bytes of messages that wait for something of ours.", null),

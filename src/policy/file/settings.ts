@@ -132,9 +132,8 @@ export interface ModuleSettings {
 /** Bounds; null for ours. */
 export interface LimitSettings {
   readonly maxMessage: number | null;
-  /** For versions to come. */
-  readonly maxDepth: null;
-  readonly maxBuffer: null;
+  readonly maxDepth: number | null;
+  readonly maxBuffer: number | null;
   readonly maxOpenCalls: number | null;
   readonly maxSessions: number | null;
   readonly maxParked: number | null;

@@ -177,8 +177,6 @@ describe("clauses", () => {
     [withRule("[]", "[alow]"), "5:17 unknown-key: Unknown action: alow → Did you mean allow?"],
     [withRule("[]", "[]"), /wrong-value: actions is empty/],
     [withRule("[]", "[{ hold: { ask: x } }]"), "5:19 not-yet: hold is not in this version yet → Take it out"],
-    ["limits: { max_depth: 64 }", "1:11 not-yet: max_depth is not in this version yet → Take it out"],
-    ["limits: { max_buffer: 1MB }", "1:11 not-yet: max_buffer is not in this version yet → Take it out"],
     ["record: a.rec", "1:1 not-yet: record is not in this version yet → Take it out"],
     ["state: redis://u:p@h", "1:8 not-yet: A shared store (redis) is not in this version yet → Write memory"],
     ["interceptor: { mode: transport }", /^1:22 legacy-mode: mode: transport only relays/],

@@ -68,7 +68,7 @@ prompts: { deny: [x] }
 resources: { allow: [y] }
 validate: results
 interceptor: { enabled: false, interceptors: [./one.js, { module: two, export: second, options: { a: [1] } }] }
-limits: { max_message: 1MB, max_open_calls: 10, max_sessions: 5, max_parked: 1KB, max_children: 3, max_connections: 7, max_upstream_connections: 8 }
+limits: { max_message: 1MB, max_depth: 64, max_buffer: 2MB, max_open_calls: 10, max_sessions: 5, max_parked: 1KB, max_children: 3, max_connections: 7, max_upstream_connections: 8 }
 timeouts: { connection: 1m, tool_list: 500ms, child_grace: 1.5s, session_idle: 2m, slow_reader: 20s }
 audit: { file: audit.jsonl, level: all, on_error: block }
 state: { store: memory, ttl: 1h, max_sessions: 9, max_conversations: 8 }
@@ -94,8 +94,8 @@ log: { level: debug, format: json, file: log.txt }
     listen: { host: "::1", port: 8808 },
     limits: {
       maxMessage: 1_048_576,
-      maxDepth: null,
-      maxBuffer: null,
+      maxDepth: 64,
+      maxBuffer: 2_097_152,
       maxOpenCalls: 10,
       maxSessions: 5,
       maxParked: 1024,
