@@ -1,8 +1,9 @@
-import { BACKSLASH, CLOSE_OBJECT, COMMA, OPEN_ARRAY, OPEN_OBJECT, QUOTE } from "../../message/characters.ts";
+import { CLOSE_OBJECT, COMMA, OPEN_ARRAY, OPEN_OBJECT, QUOTE } from "../../message/characters.ts";
 import type { Span } from "../../message/envelope.ts";
 import { afterString, eachElement, eachKey, endOfValue, skipSpace } from "../../message/members.ts";
 import { hashString, isSpelled } from "../../message/spelling.ts";
 import { readText } from "../../message/text.ts";
+import { indexByHash, isKey } from "./field-keys.ts";
 import { type Decimal, readDecimal } from "./numbers.ts";
 import { readPlace, type Reading } from "./path-readings.ts";
 import type { Field } from "./rule.ts";
@@ -185,19 +186,6 @@ function lookUpAll(memo: FieldMemo, start: number, from: FieldStep): void {
   spend(work, 2 * walkSteps(end - start));
 }
 
-function indexByHash(steps: readonly FieldStep[]): Map<number, FieldStep[]> {
-  const index = new Map<number, FieldStep[]>();
-  for (const step of steps) {
-    const bytes = Buffer.from(JSON.stringify(step.key));
-    const hash = hashString(bytes, 1, bytes.length - 1, 0);
-    if (hash === undefined) continue; // no message has such a key
-    const others = index.get(hash);
-    if (others === undefined) index.set(hash, [step]);
-    else others.push(step);
-  }
-  return index;
-}
-
 function note({ seen }: FieldMemo, { index }: FieldStep, value: Seen | null): Seen | null {
   seen[index] = value;
   return value;
@@ -220,18 +208,6 @@ function findIndex({ bytes, work }: FieldMemo, { start }: Seen, index: number): 
 
 function see(bytes: Buffer, start: number, end: number | undefined): Seen {
   return { bytes, start, end, text: undefined, decimal: undefined, readings: undefined };
-}
-
-/** Whether a key stands between two places, by its bytes or spelled with escapes. */
-function isKey(bytes: Buffer, start: number, end: number, { bytes: wanted, key }: FieldStep): boolean {
-  const { length } = wanted;
-  // An escape is longer than what it stands for.
-  if (end - start < length) return false;
-  let same = 0;
-  while (same < length && bytes[start + same] === wanted[same] && wanted[same] !== BACKSLASH) same++;
-  if (same === length && end - start === length) return true;
-  // Where they part, the message has an escape or another key. A backslash in a key is always escaped.
-  return bytes[start + same] === BACKSLASH && isSpelled(bytes, start, end, key);
 }
 
 /** Where a value that has been looked up stands. */
