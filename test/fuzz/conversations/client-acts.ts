@@ -10,6 +10,7 @@ import {
   respell,
 } from "./messages.ts";
 import { type AskStep, type IdChoice, mayBatch, type Setting } from "./plan.ts";
+import { pick } from "./pick.ts";
 import type { Stage } from "./stage.ts";
 import type { World } from "./world.ts";
 
@@ -61,9 +62,9 @@ export function createClientActs(stage: Stage, setting: Setting, world: World): 
       const number = ++state.fresh;
       return number % 3 === 0 ? `"s${number}"` : String(number);
     }
-    const used = ids[nth % ids.length];
+    const used = pick(ids, nth);
     const others = respell(used).filter((each) => !each.endsWith(".0")); // which would not be an id
-    return from === "used" ? used : others[nth % others.length];
+    return from === "used" ? used : pick(others, nth);
   }
 
   /** Writes a request down, and whether it should pass. */
@@ -90,6 +91,7 @@ export function createClientActs(stage: Stage, setting: Setting, world: World): 
     return ledger.ask(
       {
         client,
+        session: state.since,
         id,
         question,
         era,
@@ -158,7 +160,7 @@ export function createClientActs(stage: Stage, setting: Setting, world: World): 
       // Over HTTP a request of the stateless era is cancelled by leaving it.
       const open = waiting(client).filter((ask) => !ask.isCancelled && !ask.isAlone);
       if (open.length === 0 || !states[client].isOpen) return false;
-      const ask = open[nth % open.length];
+      const ask = pick(open, nth);
       const id = spelling === 0 ? ask.id : respell(ask.id)[0];
       // Whichever request has that id: a client that does not read need not know that another was refused.
       for (const each of open.filter((other) => keyOf(other.id) === keyOf(ask.id))) {
@@ -175,7 +177,7 @@ export function createClientActs(stage: Stage, setting: Setting, world: World): 
         (each) => each.kind === "request" && each.client === client && each.heard > 0,
       );
       if (heard.length === 0 || !states[client].isOpen) return false;
-      const saying = heard[nth % heard.length];
+      const saying = pick(heard, nth);
       tell(client, saying, (token) => `{"jsonrpc":"2.0","id":${saying.id},"result":{"n": 1.50,"t":"${token}"}}`);
       return true;
     },

@@ -58,8 +58,7 @@ export async function startHttpServer(stage: Stage, script: Script, manners: Htt
         return stream.events.length > 0;
       },
       say(text, hasId) {
-        const id =
-          hasId || (stream.isKept && stream.response === null) ? `${stream.name}_${stream.events.length}` : null;
+        const id = hasId || stream.isKept ? `${stream.name}_${stream.events.length}` : null;
         if (id !== null) {
           stream.events.push({ id, text });
           eventIds.push(id);

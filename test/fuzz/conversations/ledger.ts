@@ -1,20 +1,14 @@
 import { readJson } from "../naive-json.ts";
 import { forbids, isSameId, type Template } from "./messages.ts";
 import { hides, LEAKY } from "./policies.ts";
-import { type Ask, Complaint, isOver, type Made, type Saying, type Way } from "./records.ts";
+import { type Ask, type AskFacts, Complaint, isOver, type Made, type Saying, type Way } from "./records.ts";
 
 /** The book of a conversation: who said what to whom, and whether what was heard is what should be. */
 export interface Ledger {
   readonly asks: readonly Ask[];
   readonly sayings: readonly Saying[];
   /** Writes down a request before it is sent. */
-  ask(
-    ask: Pick<
-      Ask,
-      "client" | "id" | "question" | "era" | "progressToken" | "isAlone" | "isDuplicate" | "isForbidden" | "mustPass"
-    >,
-    make: (token: string) => Template,
-  ): Ask;
+  ask(facts: AskFacts, make: (token: string) => Template): Ask;
   /** Writes down another message of a client's before it is sent. Its text, with a token in it. */
   tell(make: (token: string) => string, about?: Ask | Saying): string;
   /** Writes down a message of the server's. */
@@ -195,10 +189,10 @@ export function createLedger(policy: number): Ledger {
   return {
     asks,
     sayings,
-    ask(ask, make) {
+    ask(facts, make) {
       const number = asks.length;
       const noted: Ask = {
-        ...ask,
+        ...facts,
         number,
         template: make(`<q${number}>`),
         mates: [],

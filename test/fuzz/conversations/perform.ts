@@ -1,5 +1,6 @@
 import { createClientActs } from "./client-acts.ts";
 import { type Ask, isOver } from "./records.ts";
+import { pick } from "./pick.ts";
 import type { Plan, Setting, Step } from "./plan.ts";
 import { createServerActs } from "./server-acts.ts";
 import { createStage, type Stage } from "./stage.ts";
@@ -78,11 +79,11 @@ function createActors(stage: Stage, setting: Setting, world: World): Actors {
       case "resume": {
         const { eventIds } = server;
         if (eventIds.length === 0 || !states[step.client].isOpen) return false;
-        return clients[step.client].listen(eventIds[step.nth % eventIds.length]);
+        return clients[step.client].listen(pick(eventIds, step.nth));
       }
       case "leave": {
         const open = clientActs.waiting(step.client);
-        return open.length > 0 && clients[step.client].leave(open[step.nth % open.length]);
+        return open.length > 0 && clients[step.client].leave(pick(open, step.nth));
       }
       case "hold":
         if (!clients[step.client].hold(step.nth)) return false;
@@ -106,7 +107,7 @@ function createActors(stage: Stage, setting: Setting, world: World): Actors {
         if (setting.server !== "sse") return serverActs.end(step.nth, step.do);
         // There the stream is the session.
         const streams = server.outlets();
-        const client = streams.length === 0 ? null : streams[step.nth % streams.length].client;
+        const client = streams.length === 0 ? null : pick(streams, step.nth).client;
         return client !== null && forget(client);
       }
       case "inform":
