@@ -9,6 +9,7 @@ import type { Call } from "../session/calls.ts";
 import type { Exchange } from "../session/exchange.ts";
 import { createEventFramer, type EventFrame, pickData, replaceData } from "../wire/events.ts";
 import { CLOSED } from "./answers.ts";
+import type { EventTrail, WatchedCalls } from "./event-trail.ts";
 import type { Seat } from "./seats.ts";
 
 /** An event stream of a server on its way to a client, every message in it judged. */
@@ -34,8 +35,10 @@ export interface StreamBackOptions {
   readonly maxMessageBytes: number;
   /** Takes an answer of ours for the server. */
   readonly answerServer: (answer: Buffer) => void;
-  /** Told the id of every event that has one. */
-  readonly onEventId?: (id: string) => void;
+  /** Where it is noted what can be answered after an event that has an id. */
+  readonly trail?: EventTrail;
+  /** The calls that may be answered on it, where it was resumed. */
+  readonly watched?: WatchedCalls;
   /** Whether the client could resume the stream through us: in a session that we know, and in the era that has it. */
   readonly mayResume?: (call: Call) => boolean;
   /** What becomes of an event that says where messages go; null where it is dropped. Without it, it is no such event. */
@@ -51,6 +54,7 @@ export function createStreamBack(options: StreamBackOptions): StreamBack {
   const { passage, session } = seat;
   const outlet = createOutlet(response, () => {});
   let isResumable = false;
+  let watched = options.watched ?? null;
   let waiting = 0; // messages that something is waited for with
   let isEnding = false;
 
@@ -73,7 +77,21 @@ export function createStreamBack(options: StreamBackOptions): StreamBack {
     outlet.end();
   }
 
-  function carry(frame: EventFrame, { onward, back }: Outcome): void {
+  /** Notes what can still be answered after this event, by who resumes the stream there. */
+  function note(eventId: string): void {
+    const { trail } = options;
+    if (trail === undefined || (watched === null && calls.length === 0)) return;
+    if (watched === null) {
+      const watching = trail.watch(calls.filter((call) => session.calls.up.find(call.id.key) === call));
+      watched = watching;
+      response.on("close", () => watching.end());
+    }
+    trail.note(eventId, watched.calls);
+  }
+
+  function carry(frame: EventFrame, { onward, back, turns = [] }: Outcome): void {
+    for (const { answers } of turns) if (answers !== undefined) watched?.answered(answers);
+    if (frame.id !== null) note(frame.id);
     if (onward === "untouched") outlet.forward(frame.bytes, frame.start, frame.end);
     else if (onward !== "nothing") outlet.write(replaceData(frame, flatten(whole(onward))));
     // The client must be able to go on from here, though it does not see what was here.
@@ -90,11 +108,11 @@ export function createStreamBack(options: StreamBackOptions): StreamBack {
 
   const framer = createEventFramer(maxMessageBytes + MAX_FIELDS_BYTES, {
     event(frame) {
-      if (frame.id !== null) {
-        isResumable = true;
-        options.onEventId?.(frame.id);
+      if (frame.id !== null) isResumable = true;
+      if (frame.data === null) {
+        if (frame.id !== null) note(frame.id);
+        return outlet.forward(frame.bytes, frame.start, frame.end);
       }
-      if (frame.data === null) return outlet.forward(frame.bytes, frame.start, frame.end);
       if (frame.name === "endpoint" && options.endpoint !== undefined) {
         const said = options.endpoint(frame);
         if (said !== null) outlet.write(said);

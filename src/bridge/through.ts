@@ -13,10 +13,11 @@ import type { ResponseHead } from "../wire/http-head.ts";
 import { isListening, TOOLS_CHANGED, toolsChangedFor } from "./announce.ts";
 import { CLOSED } from "./answers.ts";
 import { createBodyCollector, isRedirect, judgeBody } from "./body-back.ts";
+import type { WatchedCalls } from "./event-trail.ts";
 import type { Guest, GuestBook } from "./guest-book.ts";
 import { exchangeFor, mirrorHeaders } from "./mirror.ts";
 import { answerHere, forget, NO_SESSION, NOT_ALLOWED, readMessage } from "./refusal.ts";
-import { bodiesFor, callsOf } from "./server-end.ts";
+import { BODIES, bodiesFor, callsOf } from "./server-end.ts";
 import { createStreamBack, frameMessage, type StreamBack } from "./stream-back.ts";
 
 /** A way through for clients of Streamable HTTP to a server of Streamable HTTP. */
@@ -88,9 +89,11 @@ export function createThrough(options: ThroughOptions): Through {
     exchange: Exchange,
     also: Buffer | null,
     lines: string,
+    watched: WatchedCalls | null = null,
   ): void {
     const { response } = visit;
     const { seat } = guest;
+    for (const each of calls) guest.trail.use(each.id.key);
     let stream: StreamBack | null = null;
     let answered: ResponseHead | null = null;
     const collector = createBodyCollector(maxMessageBytes);
@@ -107,10 +110,10 @@ export function createThrough(options: ThroughOptions): Through {
           response.writeHead(head.status, back);
           response.flushHeaders();
           const answerServer = (answer: Buffer): void => guest.say("up", answer);
-          const onEventId = (id: string): void => guest.trail.note(id, exchange.answerable ?? []);
           const mayResume = ({ era }: Call): boolean => era === "stateful" && guest.id !== null;
-          const parts = { response, seat, exchange, calls, maxMessageBytes, answerServer, onEventId, mayResume };
-          stream = createStreamBack(parts);
+          const { trail } = guest;
+          const parts = { response, seat, exchange, calls, maxMessageBytes, answerServer, trail, mayResume };
+          stream = createStreamBack(watched === null ? parts : { ...parts, watched });
           // What was refused of a batch: the server has not seen it, and answers only the rest.
           if (also !== null) stream.write(frameMessage(also));
         },
@@ -209,10 +212,10 @@ export function createThrough(options: ThroughOptions): Through {
       visit.request.resume();
       const { lastEventId } = head;
       // What the server says unasked answers nothing; a resumed stream answers what it answered before it broke off.
-      const answerable = lastEventId === null ? [] : guest.trail.find(lastEventId);
-      const resumed = lastEventId !== null;
-      const exchange: Exchange = { breaks: "allow", routed: false, mirrored: null, answerable, resumed };
-      send(visit, guest, null, [], exchange, null, head.onward);
+      const watched = lastEventId === null ? null : guest.trail.watch(guest.trail.find(lastEventId));
+      response.on("close", () => watched?.end());
+      const exchange: Exchange = { ...BODIES, answerable: watched?.calls ?? [], resumed: lastEventId !== null };
+      send(visit, guest, null, [], exchange, null, head.onward, watched);
     },
     announce() {
       for (const tell of standing) tell();

@@ -102,7 +102,7 @@ describe("a resumed stream", () => {
     const session = await gateway.open();
     await gateway.post({ id: 5, method: "prompts/list" }, session);
     expect(await resume(gateway, session, "s1_9")).not.toContain("prompts");
-    for (let id = 0; id < MAX_TRAILED_EVENTS / 2; id++) await gateway.post({ id: 100 + id, method: "ping" }, session);
+    for (let id = 0; id < MAX_TRAILED_EVENTS; id++) await gateway.post({ id: 100 + id, method: "ping" }, session);
     expect(await resume(gateway, session, "s1_0")).not.toContain("prompts");
   });
 

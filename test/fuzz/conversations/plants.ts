@@ -189,6 +189,8 @@ function forgetWhenFull(table: CallTable, maxOpenCalls: number): CallTable {
 function goById(trail: EventTrail): EventTrail {
   const byId = new Map<number | string, Call>();
   return {
+    ...trail,
+    use: () => {},
     note(eventId, calls) {
       trail.note(eventId, calls);
       for (const call of calls) byId.set(call.id.key, call);
