@@ -144,7 +144,7 @@ export function createLedger(policy: number): Ledger {
     if (way.kind === "response" && !way.asks.includes(ask))
       throw new Complaint(`answered on another stream: ${shorten(text)}`);
     if (way.kind === "resumed") {
-      if (!isOver(ask)) ask.answers++;
+      if (!isOver(ask)) ask.end = "answered on a resumed stream";
       return;
     }
     if (saying.isLate) throw new Complaint(`answered a request that was cancelled: ${shorten(text)}`);

@@ -120,6 +120,12 @@ function createActors(stage: Stage, setting: Setting, world: World): Actors {
       case "freeOwn":
         script.freeOwn();
         return true;
+      case "closeGate":
+        world.gate.isClosed = true;
+        return true;
+      case "openGate":
+        world.gate.open();
+        return true;
       case "forget":
         return forget(step.client);
       case "die":
@@ -178,12 +184,15 @@ function createActors(stage: Stage, setting: Setting, world: World): Actors {
       const stuck = ledger.asks.find((ask) => !isInOrder(ask));
       stage.complain(`request ${stuck?.number} hangs`);
     }
-    ledger.rested();
+    // What is held back was judged by the policy of its time.
+    if (world.gate.held === 0) ledger.rested();
   }
 
   /** Whether a request is where it should be by now: at the server, answered, or given up. */
   function isInOrder(ask: Ask): boolean {
     if (isOver(ask) || ask.isCancelled || ask.isLeft || ask.resumeAfter !== null) return true;
+    // What is held back may hold up others: the rest of a batch, and the end of its stream.
+    if (world.gate.held > 0) return true;
     // What is refused of a batch is answered with the rest of it.
     if (ask.arrivals === 0 && ask.mates.some((each) => script.pending.some((one) => one.ask === each))) return true;
     const group = [ask, ...ask.mates];
@@ -196,6 +205,7 @@ function createActors(stage: Stage, setting: Setting, world: World): Actors {
   async function conclude(): Promise<void> {
     stage.note("the end begins");
     read();
+    world.gate.open();
     script.freeOwn();
     if (setting.onLoss === "keep") await server.revive();
     for (let round = 0; round < ROUNDS && stage.complaint === null; round++) {

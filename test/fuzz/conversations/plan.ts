@@ -75,7 +75,7 @@ type StepKind =
   | { readonly do: "fill"; readonly client: number; readonly count: number }
   | { readonly do: "open" | "delete" | "listen" | "forget"; readonly client: number }
   | { readonly do: "leave" | "resume" | "hold" | "respond"; readonly client: number; readonly nth: number }
-  | { readonly do: "read" | "die" | "revive" | "holdOwn" | "freeOwn" }
+  | { readonly do: "read" | "die" | "revive" | "holdOwn" | "freeOwn" | "closeGate" | "openGate" }
   | {
       readonly do: "again";
       readonly nth: number;
@@ -245,7 +245,7 @@ const MAKERS: readonly (readonly [Make, number])[] = [
     9,
   ],
   [() => ({ do: "read" }), 2],
-  [(random) => ({ do: random.pick(["holdOwn", "freeOwn"] as const) }), 2],
+  [(random) => ({ do: random.pick(["holdOwn", "freeOwn", "closeGate", "openGate"] as const) }), 4],
   [(random) => ({ do: random.pick(["die", "revive", "revive"] as const) }), 0.6],
   [(random) => ({ do: random.pick(["begin", "begin", "end", "break"] as const), nth: nth(random) }), 8],
   [
