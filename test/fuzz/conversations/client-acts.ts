@@ -57,8 +57,8 @@ export function createClientActs(stage: Stage, setting: Setting, world: World): 
 
   function chooseId(state: ClientState, { from, nth }: IdChoice): string {
     const { ids } = state;
-    // While somebody does not read, nobody could tell which of two with the same id an error is for.
-    if (from === "fresh" || ids.length === 0 || world.isHeld) {
+    // While somebody does not read, or an answer is held back, nobody could tell which of two an error is for.
+    if (from === "fresh" || ids.length === 0 || world.isHeld || world.gate.held > 0) {
       const number = ++state.fresh;
       return number % 3 === 0 ? `"s${number}"` : String(number);
     }
@@ -71,19 +71,15 @@ export function createClientActs(stage: Stage, setting: Setting, world: World): 
   function note(client: number, question: Question, choice: IdChoice, era: Era, hasProgress: boolean, before = 0): Ask {
     const state = states[client];
     const id = chooseId(state, choice);
-    const others = waiting(client);
-    const open = others.filter((ask) => !ask.isCancelled && ask.resumeAfter === null).length;
-    const isDuplicate = ledger.asks.some(
-      (ask) =>
-        ask.client === client &&
-        ask.number >= state.since &&
-        !isOver(ask) &&
-        !ask.isCancelled &&
-        keyOf(ask.id) === keyOf(id),
+    const others = ledger.asks.filter((ask) => ask.client === client && ask.number >= state.since && !isOver(ask));
+    // One that was left while it was held back has its place until it is let go; others give theirs up.
+    const open = others.filter(
+      (ask) => !ask.isCancelled && ask.resumeAfter === null && (!ask.isLeft || ask.arrivals === 0),
     );
+    const isDuplicate = others.some((ask) => !ask.isCancelled && keyOf(ask.id) === keyOf(id));
     const isForbidden = forbids(ledger.policy, question);
     const alone = isAlone(era);
-    const isFree = alone || (!state.keys.has(keyOf(id)) && open + before < setting.maxOpenCalls);
+    const isFree = alone || (!state.keys.has(keyOf(id)) && open.length + before < setting.maxOpenCalls);
     const isPlain = world.server.isAlive && !world.isBroken && !world.isHeld && !world.script.holdsOwn;
     state.ids.push(id);
     state.keys.add(keyOf(id));

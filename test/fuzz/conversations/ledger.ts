@@ -24,6 +24,8 @@ export interface Ledger {
   readonly policy: number;
   /** What a server received: the request in it, if there is a client's in it. */
   serverHears(text: string, isRenamed: boolean): Ask | null;
+  /** The server says something again: where it is a request, it may be answered again. */
+  replay(text: string): void;
   /** The proxy begins a session anew with the client's own words: they may be heard again. */
   renew(): void;
   /** Looks at bytes that a client received, whatever they are. */
@@ -223,6 +225,10 @@ export function createLedger(policy: number): Ledger {
     },
     mark: (name) => `<!${marks.push({ name }) - 1}>`,
     setPolicy: (next) => void inForce.push(next),
+    replay(text) {
+      const [, kind, digits] = TOKEN.exec(text) ?? [];
+      if (kind === "s") sayings[Number(digits)].answers = 0;
+    },
     renew: () => void (isRenewed = true),
     rested: () => void (inForce = inForce.slice(-1)),
     get policy() {

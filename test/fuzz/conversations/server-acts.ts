@@ -114,16 +114,20 @@ export function createServerActs(stage: Stage, setting: Setting, world: World): 
     if (where === null || (!where.isOpen && !where.isKept) || isMistakable(one, step.spelling, where)) return false;
     const hadWay = where.isOpen;
     const isBody = isOwn && step.as === "json" && where.isBare;
-    const text = compose(one, { ...step, status: isBody ? step.status : 200 });
+    // A status is about all that came with the request, so not where that was a batch.
+    const status = isBody && ask.mates.length === 0 ? step.status : 200;
+    const text = compose(one, { ...step, status });
     stage.note(`server answers ${ask.number}${isOwn ? "" : " elsewhere"}: ${text}`);
+    if (isOwn && hadWay) ask.isReplied = true; // before it is said: it may be heard at once
     if (isBody) {
-      if (step.status >= 300) ask.isSpoilt = true;
-      if (step.status === 404) ledger.renew();
+      if (status >= 300) ask.isSpoilt = true;
+      if (status === 404) ledger.renew();
       // A body that does not answer everything answers nothing.
       if (pending.some((each) => each !== one && each.outlet === where)) spoil(where);
       settle(one);
-      where.respond(text, step.status);
+      where.respond(text, status);
     } else if (isOwn && isUnrelated(one, step.spelling)) {
+      ask.isReplied = false;
       where.say(text, step.hasId); // nobody can tell what it was meant to answer
       return true;
     } else {
@@ -134,7 +138,6 @@ export function createServerActs(stage: Stage, setting: Setting, world: World): 
         where.end();
       }
     }
-    if (isOwn && hadWay) ask.isReplied = true;
     return true;
   }
 
