@@ -10,6 +10,7 @@ import type { Exchange } from "../session/exchange.ts";
 import { cleanEvent, type EventFrame, pickData, replaceData } from "../wire/event-fields.ts";
 import { createEventFramer } from "../wire/events.ts";
 import { CLOSED } from "./answers.ts";
+import type { EventTrail, WatchedStream } from "./event-trail.ts";
 import type { Seat } from "./seats.ts";
 
 /** An event stream of a server on its way to a client, every message in it judged. */
@@ -39,8 +40,10 @@ export interface StreamBackOptions {
   readonly maxBufferBytes?: number | undefined;
   /** Takes an answer of ours for the server. */
   readonly answerServer: (answer: Buffer) => void;
-  /** Told the id of every event that has one. */
-  readonly onEventId?: (id: string) => void;
+  /** Where streams are watched whose events have ids. */
+  readonly trail?: EventTrail;
+  /** The stream as it is watched, where it was resumed. */
+  readonly watched?: WatchedStream;
   /** Whether the client could resume the stream through us: in a session that we know, and in the era that has it. */
   readonly mayResume?: (call: Call) => boolean;
   /** What becomes of an event that says where messages go; null where it is dropped. Without it, it is no such event. */
@@ -59,6 +62,7 @@ export function createStreamBack(options: StreamBackOptions): StreamBack {
   const { passage, session } = seat;
   const outlet = createOutlet(response, () => {});
   let isResumable = false;
+  let watched = options.watched ?? null;
   let waiting = 0; // messages that something is waited for with
   let isEnding = false;
 
@@ -92,7 +96,20 @@ export function createStreamBack(options: StreamBackOptions): StreamBack {
     outlet.write(replaceData(frame, escapeBreaks(flatten(message))));
   }
 
-  function carry(frame: EventFrame, { onward, back }: Outcome): void {
+  /** Notes an event after which the client may resume the stream. */
+  function note(eventId: string): void {
+    if (watched === null) {
+      if (options.trail === undefined || calls.length === 0) return;
+      const stream = options.trail.open(calls.filter((call) => session.calls.up.find(call.id.key) === call));
+      response.on("close", () => stream.end());
+      watched = stream;
+    }
+    watched.note(eventId);
+  }
+
+  function carry(frame: EventFrame, { onward, back, turns = [] }: Outcome): void {
+    for (const { answers } of turns) if (answers !== undefined) watched?.answered(answers);
+    if (frame.id !== null) note(frame.id);
     if (onward === "untouched") {
       if (frame.isPlain || frame.data === null) forward(frame);
       else rewrite(frame, frame.data);
@@ -115,11 +132,11 @@ export function createStreamBack(options: StreamBackOptions): StreamBack {
 
   const framer = createEventFramer(maxMessageBytes + MAX_FIELDS_BYTES, {
     event(frame) {
-      if (frame.id !== null) {
-        isResumable = true;
-        options.onEventId?.(frame.id);
+      if (frame.id !== null) isResumable = true;
+      if (frame.data === null) {
+        if (frame.id !== null) note(frame.id);
+        return frame.isPlain ? forward(frame) : writeSome(cleanEvent(frame));
       }
-      if (frame.data === null) return frame.isPlain ? forward(frame) : writeSome(cleanEvent(frame));
       if (frame.name === "endpoint" && options.endpoint !== undefined) {
         const said = options.endpoint(frame);
         if (said !== null) outlet.write(said);

@@ -18,6 +18,7 @@ import { isListening, TOOLS_CHANGED, toolsChangedFor } from "./announce.ts";
 import { BUSY, CLOSED, failureOf } from "./answers.ts";
 import { createBodyCollector, isRedirect, judgeBody } from "./body-back.ts";
 import { type Brake, createBrake } from "./brake.ts";
+import type { WatchedStream } from "./event-trail.ts";
 import type { Guest, GuestBook } from "./guest-book.ts";
 import { exchangeFor, mirrorHeaders } from "./mirror.ts";
 import { answerHere, forget, NO_SESSION, NOT_ALLOWED, readMessage } from "./refusal.ts";
@@ -97,9 +98,11 @@ export function createThrough(options: ThroughOptions): Through {
     exchange: Exchange,
     also: Buffer | null,
     lines: string,
+    watched: WatchedStream | null = null,
   ): void {
     const { response } = visit;
     const { seat } = guest;
+    for (const each of calls) guest.trail.use(each.id.key);
     let stream: StreamBack | null = null;
     let answered: ResponseHead | null = null;
     const collector = createBodyCollector(maxMessageBytes, maxBufferBytes);
@@ -118,11 +121,11 @@ export function createThrough(options: ThroughOptions): Through {
           response.writeHead(head.status, back);
           response.flushHeaders();
           const answerServer = (answer: Buffer): void => guest.say("up", answer);
-          const onEventId = (id: string): void => guest.trail.note(id, exchange.answerable ?? []);
           const mayResume = ({ era }: Call): boolean => era === "stateful" && guest.id !== null;
-          const parts = { response, seat, exchange, calls, maxMessageBytes, answerServer, onEventId, mayResume };
+          const { trail } = guest;
+          const parts = { response, seat, exchange, calls, maxMessageBytes, answerServer, trail, mayResume };
           response.on("drain", weigh);
-          stream = createStreamBack({ ...parts, maxBufferBytes });
+          stream = createStreamBack({ ...parts, maxBufferBytes, ...(watched === null ? {} : { watched }) });
           // What was refused of a batch: the server has not seen it, and answers only the rest.
           if (also !== null) stream.write(frameMessage(also));
         },
@@ -254,11 +257,18 @@ export function createThrough(options: ThroughOptions): Through {
       visit.request.resume();
       const { lastEventId } = head;
       // What the server says unasked answers nothing; a resumed stream answers what it answered before it broke off.
-      const answerable = lastEventId === null ? [] : guest.trail.find(lastEventId);
-      const resumed = lastEventId !== null;
-      const exchange: Exchange = { breaks: "allow", routed: false, mirrored: null, answerable, resumed };
+      const watched = lastEventId === null ? null : guest.trail.resume(lastEventId);
+      if (watched !== null) response.on("close", () => watched.end());
+      const answerable = watched?.calls ?? [];
+      const exchange: Exchange = {
+        breaks: "allow",
+        routed: false,
+        mirrored: null,
+        answerable,
+        resumed: watched !== null,
+      };
       const lines = method === "GET" ? head.onward : withoutResumption(visit.head);
-      send(visit, guest, { body: null }, [], exchange, null, lines);
+      send(visit, guest, { body: null }, [], exchange, null, lines, watched);
     },
     announce() {
       for (const tell of standing) tell();

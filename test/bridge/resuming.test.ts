@@ -1,9 +1,7 @@
 import type { ServerResponse } from "node:http";
 import { afterEach, describe, expect, test, vi } from "vitest";
-import { createEventTrail, MAX_TRAILED_BYTES, MAX_TRAILED_EVENTS } from "../../src/bridge/event-trail.ts";
-import { describeMethod } from "../../src/message/methods.ts";
+import { MAX_TRAILED_EVENTS } from "../../src/bridge/event-trail.ts";
 import type { ProxyOptions } from "../../src/proxy/proxy.ts";
-import { type Call, createCall } from "../../src/session/calls.ts";
 import type { Spoken } from "../support/peers.ts";
 import { type NearGateway, openGateway } from "../support/near-gateway.ts";
 import { beginEvents, type Knock, replyWith, resultFor, startScripted } from "../support/scripted-http.ts";
@@ -104,7 +102,7 @@ describe("a resumed stream", () => {
     const session = await gateway.open();
     await gateway.post({ id: 5, method: "prompts/list" }, session);
     expect(await resume(gateway, session, "s1_9")).not.toContain("prompts");
-    for (let id = 0; id < MAX_TRAILED_EVENTS / 2; id++) await gateway.post({ id: 100 + id, method: "ping" }, session);
+    for (let id = 0; id < MAX_TRAILED_EVENTS; id++) await gateway.post({ id: 100 + id, method: "ping" }, session);
     expect(await resume(gateway, session, "s1_0")).not.toContain("prompts");
   });
 
@@ -288,38 +286,5 @@ describe("what says from where a stream is to be resumed", () => {
     await gateway.post({ id: 5, method: "prompts/list" }, session);
     await gateway.post({ id: 5, method: "ping" }, session);
     expect(await resume(gateway, session, "1")).not.toContain("secret");
-  });
-});
-
-const call = (id: number, bytes: number): Call => {
-  const method = describeMethod("tools/call");
-  if (method === null) throw new Error("no method");
-  const made = createCall({ key: id, quoted: null }, method, null, null, "stateful", 0, 0, null);
-  made.memo = { bytes };
-  return made;
-};
-
-describe("which events belong to which calls", () => {
-  test("is remembered for the newest, and for no more than what is kept with their calls may take", () => {
-    const trail = createEventTrail();
-    const large = [call(1, MAX_TRAILED_BYTES)];
-    for (let nth = 0; nth < 10; nth++) trail.note(`a${nth}`, large);
-    expect(trail.find("a0")).toBe(large);
-    const small = [call(2, 1)];
-    trail.note("b", small);
-    expect(trail.find("a9")).toEqual([]);
-    expect(trail.find("b")).toBe(small);
-  });
-
-  test("is not known where two streams have an event of the same name", () => {
-    const trail = createEventTrail();
-    const [one, other] = [[call(1, 0)], [call(2, 0)]];
-    trail.note("a", one);
-    trail.note("a", one);
-    expect(trail.find("a")).toBe(one);
-    trail.note("a", other);
-    expect(trail.find("a")).toEqual([]);
-    trail.note("a", one);
-    expect(trail.find("a")).toEqual([]);
   });
 });

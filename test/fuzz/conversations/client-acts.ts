@@ -10,6 +10,7 @@ import {
   respell,
 } from "./messages.ts";
 import { type AskStep, type IdChoice, mayBatch, type Setting } from "./plan.ts";
+import { pick } from "./pick.ts";
 import type { Stage } from "./stage.ts";
 import type { World } from "./world.ts";
 
@@ -56,33 +57,29 @@ export function createClientActs(stage: Stage, setting: Setting, world: World): 
 
   function chooseId(state: ClientState, { from, nth }: IdChoice): string {
     const { ids } = state;
-    // While somebody does not read, nobody could tell which of two with the same id an error is for.
-    if (from === "fresh" || ids.length === 0 || world.isHeld) {
+    // While somebody does not read, or an answer is held back, nobody could tell which of two an error is for.
+    if (from === "fresh" || ids.length === 0 || world.isHeld || world.gate.held > 0) {
       const number = ++state.fresh;
       return number % 3 === 0 ? `"s${number}"` : String(number);
     }
-    const used = ids[nth % ids.length];
+    const used = pick(ids, nth);
     const others = respell(used).filter((each) => !each.endsWith(".0")); // which would not be an id
-    return from === "used" ? used : others[nth % others.length];
+    return from === "used" ? used : pick(others, nth);
   }
 
   /** Writes a request down, and whether it should pass. */
   function note(client: number, question: Question, choice: IdChoice, era: Era, hasProgress: boolean, before = 0): Ask {
     const state = states[client];
     const id = chooseId(state, choice);
-    const others = waiting(client);
-    const open = others.filter((ask) => !ask.isCancelled && ask.resumeAfter === null).length;
-    const isDuplicate = ledger.asks.some(
-      (ask) =>
-        ask.client === client &&
-        ask.number >= state.since &&
-        !isOver(ask) &&
-        !ask.isCancelled &&
-        keyOf(ask.id) === keyOf(id),
+    const others = ledger.asks.filter((ask) => ask.client === client && ask.number >= state.since && !isOver(ask));
+    // One that was left while it was held back has its place until it is let go; others give theirs up.
+    const open = others.filter(
+      (ask) => !ask.isCancelled && ask.resumeAfter === null && (!ask.isLeft || ask.arrivals === 0),
     );
+    const isDuplicate = others.some((ask) => !ask.isCancelled && keyOf(ask.id) === keyOf(id));
     const isForbidden = forbids(ledger.policy, question);
     const alone = isAlone(era);
-    const isFree = alone || (!state.keys.has(keyOf(id)) && open + before < setting.maxOpenCalls);
+    const isFree = alone || (!state.keys.has(keyOf(id)) && open.length + before < setting.maxOpenCalls);
     const isPlain = world.server.isAlive && !world.isBroken && !world.isHeld && !world.script.holdsOwn;
     state.ids.push(id);
     state.keys.add(keyOf(id));
@@ -90,6 +87,7 @@ export function createClientActs(stage: Stage, setting: Setting, world: World): 
     return ledger.ask(
       {
         client,
+        session: state.since,
         id,
         question,
         era,
@@ -158,7 +156,7 @@ export function createClientActs(stage: Stage, setting: Setting, world: World): 
       // Over HTTP a request of the stateless era is cancelled by leaving it.
       const open = waiting(client).filter((ask) => !ask.isCancelled && !ask.isAlone);
       if (open.length === 0 || !states[client].isOpen) return false;
-      const ask = open[nth % open.length];
+      const ask = pick(open, nth);
       const id = spelling === 0 ? ask.id : respell(ask.id)[0];
       // Whichever request has that id: a client that does not read need not know that another was refused.
       for (const each of open.filter((other) => keyOf(other.id) === keyOf(ask.id))) {
@@ -175,7 +173,7 @@ export function createClientActs(stage: Stage, setting: Setting, world: World): 
         (each) => each.kind === "request" && each.client === client && each.heard > 0,
       );
       if (heard.length === 0 || !states[client].isOpen) return false;
-      const saying = heard[nth % heard.length];
+      const saying = pick(heard, nth);
       tell(client, saying, (token) => `{"jsonrpc":"2.0","id":${saying.id},"result":{"n": 1.50,"t":"${token}"}}`);
       return true;
     },

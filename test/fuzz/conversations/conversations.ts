@@ -13,8 +13,10 @@ export interface ConversationOptions {
   readonly shrinkSeconds: number;
   /** The only conversations to lead, by who speaks to whom. */
   readonly pair?: string;
-  /** Told of every conversation. */
-  readonly onPlan?: (seed: number, plan: Plan) => void;
+  /** How long nothing may happen before that counts as a hang. */
+  readonly limitMs?: number;
+  /** What is looked for, where a bug was planted: what goes wrong in another way is passed over. */
+  readonly wanted?: RegExp;
 }
 
 /** A conversation that went wrong. */
@@ -40,7 +42,7 @@ export interface ConversationReport {
 
 /** Leads conversations until one goes wrong, or time or number is up. */
 export async function converse(options: ConversationOptions): Promise<ConversationReport> {
-  const { seed, seconds, conversations, shrinkSeconds, pair, onPlan } = options;
+  const { seed, seconds, conversations, shrinkSeconds, pair, wanted, limitMs } = options;
   const until = performance.now() + seconds * 1000;
   const pairs = new Map<string, number>();
   const steps = new Map<string, number>();
@@ -51,13 +53,12 @@ export async function converse(options: ConversationOptions): Promise<Conversati
     const plan = makePlan(createRandom(own));
     const { client, server, era } = plan.setting;
     if (pair !== undefined && pair !== `${client}-${server}`) continue;
-    onPlan?.(own, plan);
-    const { complaint, taken, asks, trace } = await perform(plan);
+    const { complaint, taken, asks, trace } = await perform(plan, limitMs);
     led++;
     requests += asks;
     count(pairs, `${client} to ${server}, ${era}`, 1);
     for (const [what, times] of taken) count(steps, what, times);
-    if (complaint === null) continue;
+    if (complaint === null || wanted?.test(complaint) === false) continue;
     const small = await shorten(plan, complaint, shrinkSeconds);
     const found = { seed: own, complaint, plan: small, trace: small === plan ? trace : (await perform(small)).trace };
     return { seed, conversations: led, requests, pairs, steps, found };

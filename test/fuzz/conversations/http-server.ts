@@ -58,8 +58,7 @@ export async function startHttpServer(stage: Stage, script: Script, manners: Htt
         return stream.events.length > 0;
       },
       say(text, hasId) {
-        const id =
-          hasId || (stream.isKept && stream.response === null) ? `${stream.name}_${stream.events.length}` : null;
+        const id = hasId || stream.isKept ? `${stream.name}_${stream.events.length}` : null;
         if (id !== null) {
           stream.events.push({ id, text });
           eventIds.push(id);
@@ -170,7 +169,10 @@ export async function startHttpServer(stage: Stage, script: Script, manners: Htt
     follow(resumed, response);
     begin(resumed);
     const at = resumed.events.findIndex(({ id }) => id === last);
-    for (const { id, text } of resumed.events.slice(at + 1)) response.write(`id: ${id}\nretry: 0\ndata: ${text}\n\n`);
+    for (const { id, text } of resumed.events.slice(at + 1)) {
+      stage.ledger.replay(text);
+      response.write(`id: ${id}\nretry: 0\ndata: ${text}\n\n`);
+    }
   }
 
   let server: Server;

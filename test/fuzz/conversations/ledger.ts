@@ -1,20 +1,14 @@
 import { readJson } from "../naive-json.ts";
 import { forbids, isSameId, type Template } from "./messages.ts";
 import { hides, LEAKY } from "./policies.ts";
-import { type Ask, Complaint, isOver, type Made, type Saying, type Way } from "./records.ts";
+import { type Ask, type AskFacts, Complaint, isOver, type Made, type Saying, type Way } from "./records.ts";
 
 /** The book of a conversation: who said what to whom, and whether what was heard is what should be. */
 export interface Ledger {
   readonly asks: readonly Ask[];
   readonly sayings: readonly Saying[];
   /** Writes down a request before it is sent. */
-  ask(
-    ask: Pick<
-      Ask,
-      "client" | "id" | "question" | "era" | "progressToken" | "isAlone" | "isDuplicate" | "isForbidden" | "mustPass"
-    >,
-    make: (token: string) => Template,
-  ): Ask;
+  ask(facts: AskFacts, make: (token: string) => Template): Ask;
   /** Writes down another message of a client's before it is sent. Its text, with a token in it. */
   tell(make: (token: string) => string, about?: Ask | Saying): string;
   /** Writes down a message of the server's. */
@@ -30,6 +24,8 @@ export interface Ledger {
   readonly policy: number;
   /** What a server received: the request in it, if there is a client's in it. */
   serverHears(text: string, isRenamed: boolean): Ask | null;
+  /** The server says something again: where it is a request, it may be answered again. */
+  replay(text: string): void;
   /** The proxy begins a session anew with the client's own words: they may be heard again. */
   renew(): void;
   /** Looks at bytes that a client received, whatever they are. */
@@ -150,7 +146,7 @@ export function createLedger(policy: number): Ledger {
     if (way.kind === "response" && !way.asks.includes(ask))
       throw new Complaint(`answered on another stream: ${shorten(text)}`);
     if (way.kind === "resumed") {
-      if (!isOver(ask)) ask.answers++;
+      if (!isOver(ask)) ask.end = "answered on a resumed stream";
       return;
     }
     if (saying.isLate) throw new Complaint(`answered a request that was cancelled: ${shorten(text)}`);
@@ -195,10 +191,10 @@ export function createLedger(policy: number): Ledger {
   return {
     asks,
     sayings,
-    ask(ask, make) {
+    ask(facts, make) {
       const number = asks.length;
       const noted: Ask = {
-        ...ask,
+        ...facts,
         number,
         template: make(`<q${number}>`),
         mates: [],
@@ -229,6 +225,10 @@ export function createLedger(policy: number): Ledger {
     },
     mark: (name) => `<!${marks.push({ name }) - 1}>`,
     setPolicy: (next) => void inForce.push(next),
+    replay(text) {
+      const [, kind, digits] = TOKEN.exec(text) ?? [];
+      if (kind === "s") sayings[Number(digits)].answers = 0;
+    },
     renew: () => void (isRenewed = true),
     rested: () => void (inForce = inForce.slice(-1)),
     get policy() {

@@ -1,5 +1,6 @@
 import { createClientActs } from "./client-acts.ts";
 import { type Ask, isOver } from "./records.ts";
+import { pick } from "./pick.ts";
 import type { Plan, Setting, Step } from "./plan.ts";
 import { createServerActs } from "./server-acts.ts";
 import { createStage, type Stage } from "./stage.ts";
@@ -78,11 +79,11 @@ function createActors(stage: Stage, setting: Setting, world: World): Actors {
       case "resume": {
         const { eventIds } = server;
         if (eventIds.length === 0 || !states[step.client].isOpen) return false;
-        return clients[step.client].listen(eventIds[step.nth % eventIds.length]);
+        return clients[step.client].listen(pick(eventIds, step.nth));
       }
       case "leave": {
         const open = clientActs.waiting(step.client);
-        return open.length > 0 && clients[step.client].leave(open[step.nth % open.length]);
+        return open.length > 0 && clients[step.client].leave(pick(open, step.nth));
       }
       case "hold":
         if (!clients[step.client].hold(step.nth)) return false;
@@ -106,7 +107,7 @@ function createActors(stage: Stage, setting: Setting, world: World): Actors {
         if (setting.server !== "sse") return serverActs.end(step.nth, step.do);
         // There the stream is the session.
         const streams = server.outlets();
-        const client = streams.length === 0 ? null : streams[step.nth % streams.length].client;
+        const client = streams.length === 0 ? null : pick(streams, step.nth).client;
         return client !== null && forget(client);
       }
       case "inform":
@@ -118,6 +119,12 @@ function createActors(stage: Stage, setting: Setting, world: World): Actors {
         return true;
       case "freeOwn":
         script.freeOwn();
+        return true;
+      case "closeGate":
+        world.gate.isClosed = true;
+        return true;
+      case "openGate":
+        world.gate.open();
         return true;
       case "forget":
         return forget(step.client);
@@ -177,12 +184,15 @@ function createActors(stage: Stage, setting: Setting, world: World): Actors {
       const stuck = ledger.asks.find((ask) => !isInOrder(ask));
       stage.complain(`request ${stuck?.number} hangs`);
     }
-    ledger.rested();
+    // What is held back was judged by the policy of its time.
+    if (world.gate.held === 0) ledger.rested();
   }
 
   /** Whether a request is where it should be by now: at the server, answered, or given up. */
   function isInOrder(ask: Ask): boolean {
     if (isOver(ask) || ask.isCancelled || ask.isLeft || ask.resumeAfter !== null) return true;
+    // What is held back may hold up others: the rest of a batch, and the end of its stream.
+    if (world.gate.held > 0) return true;
     // What is refused of a batch is answered with the rest of it.
     if (ask.arrivals === 0 && ask.mates.some((each) => script.pending.some((one) => one.ask === each))) return true;
     const group = [ask, ...ask.mates];
@@ -195,6 +205,7 @@ function createActors(stage: Stage, setting: Setting, world: World): Actors {
   async function conclude(): Promise<void> {
     stage.note("the end begins");
     read();
+    world.gate.open();
     script.freeOwn();
     if (setting.onLoss === "keep") await server.revive();
     for (let round = 0; round < ROUNDS && stage.complaint === null; round++) {

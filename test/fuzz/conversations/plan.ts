@@ -75,7 +75,7 @@ type StepKind =
   | { readonly do: "fill"; readonly client: number; readonly count: number }
   | { readonly do: "open" | "delete" | "listen" | "forget"; readonly client: number }
   | { readonly do: "leave" | "resume" | "hold" | "respond"; readonly client: number; readonly nth: number }
-  | { readonly do: "read" | "die" | "revive" | "holdOwn" | "freeOwn" }
+  | { readonly do: "read" | "die" | "revive" | "holdOwn" | "freeOwn" | "closeGate" | "openGate" }
   | {
       readonly do: "again";
       readonly nth: number;
@@ -119,7 +119,9 @@ export function makePlan(random: Random): Plan {
   const opening: Step[] =
     setting.era === "stateless" ? [] : Array.from({ length: setting.clients }, (_, client) => ({ do: "open", client }));
   const length = 4 + random.below(random.chance(0.2) ? 60 : 24);
-  return { setting, steps: [...opening, ...Array.from({ length }, () => makeStep(random, setting))] };
+  const steps = Array.from({ length }, () => makeStep(random, setting));
+  const lure = random.chance(0.3) ? random.pick(LURES)(random, setting) : [];
+  return { setting, steps: [...opening, ...steps.toSpliced(random.below(length), 0, ...lure)] };
 }
 
 function makeSetting(random: Random): Setting {
@@ -143,6 +145,51 @@ function makeSetting(random: Random): Setting {
     onLoss: random.pick(["exit", "keep"] as const),
   };
 }
+
+/**
+ * Steps that lead to where answers are mixed up if anybody mixes them up: a request whose answer is filtered, and another
+ * with the same id. Chance alone seldom takes so many steps in a row.
+ */
+const LURES: readonly ((random: Random, setting: Setting) => Step[])[] = [
+  // Resumed where the first answer comes again.
+  (random, setting) => {
+    const [first, second] = [makeAsk(random, setting), makeAsk(random, setting)];
+    const answer = {
+      ...makeReply(random),
+      nth: -1,
+      where: -1,
+      as: "event",
+      spelling: 0,
+      kind: "result",
+      hasId: true,
+    } as const;
+    const again = { from: "used", nth: -1 } as const;
+    return [
+      { ...first, question: 1 + random.below(6), id: FRESH },
+      { do: "begin", nth: -1 },
+      answer,
+      { ...second, client: first.client, isStateless: first.isStateless, question: 0, id: again },
+      answer,
+      { do: "resume", client: first.client, nth: -3 },
+    ];
+  },
+  // Cancelled, and answered late: among others, and after the id was used again.
+  (random, setting) => {
+    const first = { ...makeAsk(random, setting), question: 1 + random.below(6), id: FRESH };
+    const ping = { ...first, question: 0 };
+    const pings = Array.from({ length: random.below(5) }, () => ping);
+    const nth = (): number => -1 - random.below(pings.length + 3);
+    return [
+      first,
+      { do: "cancel", client: first.client, nth: -1, spelling: 0 },
+      ...pings,
+      { ...ping, id: { from: "used", nth: -1 - pings.length } },
+      ...Array.from({ length: 3 }, () => ({ ...makeReply(random), nth: nth(), spelling: 0 })),
+    ];
+  },
+];
+
+const FRESH: IdChoice = { from: "fresh", nth: 0 };
 
 type Make = (random: Random, setting: Setting) => Step;
 
@@ -198,7 +245,7 @@ const MAKERS: readonly (readonly [Make, number])[] = [
     9,
   ],
   [() => ({ do: "read" }), 2],
-  [(random) => ({ do: random.pick(["holdOwn", "freeOwn"] as const) }), 2],
+  [(random) => ({ do: random.pick(["holdOwn", "freeOwn", "closeGate", "openGate"] as const) }), 4],
   [(random) => ({ do: random.pick(["die", "revive", "revive"] as const) }), 0.6],
   [(random) => ({ do: random.pick(["begin", "begin", "end", "break"] as const), nth: nth(random) }), 8],
   [

@@ -40,6 +40,7 @@ tools: { deny: ["${hidden}"], cache: ${cache}, refresh: ${refresh} }
 prompts: { deny: ["${hidden}"] }
 resources: { deny: ["${hidden}"] }
 interceptor:
+  chain: { timeout: 60s }
   rules:
     - id: no-leaky-results
       direction: down

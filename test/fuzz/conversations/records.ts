@@ -3,14 +3,14 @@ import type { Era, Question, Template } from "./messages.ts";
 /** Something that went wrong in a conversation. The first one ends it. */
 export class Complaint extends Error {}
 
-/** A request that a client sent. */
-export interface Ask {
-  readonly number: number;
+/** What is known of a request when it is sent. */
+export interface AskFacts {
   readonly client: number;
+  /** Which of its sessions it was sent in. */
+  readonly session: number;
   readonly id: string;
   readonly question: Question;
   readonly era: Era;
-  readonly template: Template;
   readonly progressToken: string | null;
   /** Whether it shares no session with others. */
   readonly isAlone: boolean;
@@ -20,6 +20,12 @@ export interface Ask {
   readonly isForbidden: boolean;
   /** Whether nothing stands in its way: its id is new, there is room for it, and its session is in order. */
   readonly mustPass: boolean;
+}
+
+/** A request that a client sent. */
+export interface Ask extends AskFacts {
+  readonly number: number;
+  readonly template: Template;
   /** Those that were sent in the same batch, itself included. */
   mates: readonly Ask[];
   /** How often the server received it. */

@@ -1,6 +1,7 @@
-import { type Made } from "./records.ts";
+import type { Ask, Made } from "./records.ts";
 import { composeAnswer, isSameId, keyOf, respell, type Template } from "./messages.ts";
 import { ASKED, NEWS } from "./news.ts";
+import { pick } from "./pick.ts";
 import { mayBatch, type ReplyStep, type Setting } from "./plan.ts";
 import { LEAKY } from "./policies.ts";
 import type { Outlet, Pending } from "./server-end.ts";
@@ -83,11 +84,15 @@ export function createServerActs(stage: Stage, setting: Setting, world: World): 
 
   /**
    * Whether an answer to one request is an answer to another on this stream, by all that anybody can tell: the other is
-   * waiting there, and has the same id.
+   * waiting there, and has the same id. That must not happen in one session where the first was cancelled or given up:
+   * its id is not used again there.
    */
   function isMistakable(one: Pending, spelling: number, outlet: Outlet): boolean {
     const key = keyOf(spelled(one, spelling));
-    return pending.some((other) => other !== one && other.outlet === outlet && keyOf(other.id) === key);
+    return pending.some(
+      (other) =>
+        other !== one && other.outlet === outlet && keyOf(other.id) === key && !mustBeKeptApart(one.ask, other.ask),
+    );
   }
 
   /** Whoever waits on a stream that ends may be told so. */
@@ -109,16 +114,20 @@ export function createServerActs(stage: Stage, setting: Setting, world: World): 
     if (where === null || (!where.isOpen && !where.isKept) || isMistakable(one, step.spelling, where)) return false;
     const hadWay = where.isOpen;
     const isBody = isOwn && step.as === "json" && where.isBare;
-    const text = compose(one, { ...step, status: isBody ? step.status : 200 });
+    // A status is about all that came with the request, so not where that was a batch.
+    const status = isBody && ask.mates.length === 0 ? step.status : 200;
+    const text = compose(one, { ...step, status });
     stage.note(`server answers ${ask.number}${isOwn ? "" : " elsewhere"}: ${text}`);
+    if (isOwn && hadWay) ask.isReplied = true; // before it is said: it may be heard at once
     if (isBody) {
-      if (step.status >= 300) ask.isSpoilt = true;
-      if (step.status === 404) ledger.renew();
+      if (status >= 300) ask.isSpoilt = true;
+      if (status === 404) ledger.renew();
       // A body that does not answer everything answers nothing.
       if (pending.some((each) => each !== one && each.outlet === where)) spoil(where);
       settle(one);
-      where.respond(text, step.status);
+      where.respond(text, status);
     } else if (isOwn && isUnrelated(one, step.spelling)) {
+      ask.isReplied = false;
       where.say(text, step.hasId); // nobody can tell what it was meant to answer
       return true;
     } else {
@@ -129,7 +138,6 @@ export function createServerActs(stage: Stage, setting: Setting, world: World): 
         where.end();
       }
     }
-    if (isOwn && hadWay) ask.isReplied = true;
     return true;
   }
 
@@ -265,7 +273,7 @@ export function createServerActs(stage: Stage, setting: Setting, world: World): 
 }
 
 function choose<T>(among: readonly T[], nth: number): T | null {
-  return among.length === 0 ? null : among[nth % among.length];
+  return among.length === 0 ? null : pick(among, nth);
 }
 
 /** The id of an answer: as it was asked, or another spelling. */
@@ -277,4 +285,10 @@ function spelled({ id }: Pending, spelling: number): string {
 /** Whether the id of an answer is such that nobody takes it for the request's. */
 function isUnrelated(one: Pending, spelling: number): boolean {
   return keyOf(spelled(one, spelling)) !== keyOf(one.id);
+}
+
+/** Whether the proxy has to keep the answers to two requests with the same id apart. */
+function mustBeKeptApart(one: Ask | null, other: Ask | null): boolean {
+  if (one === null || other === null || one.isAlone || other.isAlone) return false;
+  return one.client === other.client && one.session === other.session && (one.isCancelled || !one.isReplied);
 }

@@ -1,6 +1,7 @@
 import { CLOSED } from "../../../src/bridge/answers.ts";
 import { announce } from "../../../src/bridge/announce.ts";
 import { createSeat } from "../../../src/bridge/seats.ts";
+import type { Interceptor } from "../../../src/chain/interceptors/interceptor.ts";
 import type { PolicySettings } from "../../../src/policy/file/settings.ts";
 import { createConversation, type Conversation } from "../../../src/proxy/conversation.ts";
 import { openGateway } from "../../../src/proxy/gateway.ts";
@@ -11,6 +12,7 @@ import { createChildService } from "../../../src/proxy/serve-child.ts";
 import { createLog } from "../../../src/record/log.ts";
 import { type ChildServerEnd, createChildServer } from "./child-server.ts";
 import type { ClientEnd } from "./client-end.ts";
+import { createGate, type Gate } from "./gate.ts";
 import { createHttpClient } from "./http-client.ts";
 import { type HttpServerEnd, startHttpServer } from "./http-server.ts";
 import { createLinesClient } from "./lines-client.ts";
@@ -31,6 +33,8 @@ export interface World {
   isBroken: boolean;
   /** Whether a client does not read. What is said to it, and what it says, may then have to wait. */
   isHeld: boolean;
+  /** Holds messages back in the proxy. */
+  readonly gate: Gate;
   reload(policy: number): Promise<void>;
   close(): void;
 }
@@ -59,7 +63,8 @@ export async function openWorld(stage: Stage, setting: Setting): Promise<World> 
         ? await startSseServer(stage, script)
         : null;
   const server = (children ?? remote) as ServerEnd;
-  const start = { setting, policy: policies[policy], lines };
+  const gate = createGate(() => stage.pulse.beat());
+  const start = { setting, policy: policies[policy], lines, interceptors: [gate.interceptor] };
   const middle =
     children === null
       ? await startRemote(start, remote as HttpServerEnd)
@@ -72,6 +77,7 @@ export async function openWorld(stage: Stage, setting: Setting): Promise<World> 
     script,
     isBroken: false,
     isHeld: false,
+    gate,
     reload: (next) => middle.reload(policies[next]),
     close() {
       for (const each of world.clients) each.close();
@@ -91,6 +97,7 @@ interface Start {
   readonly setting: Setting;
   readonly policy: PolicySettings;
   readonly lines: ReturnType<typeof createLinesClient> | null;
+  readonly interceptors: readonly Interceptor[];
 }
 
 function limitsOf({ maxOpenCalls }: Setting): typeof LIMITS {
@@ -98,11 +105,12 @@ function limitsOf({ maxOpenCalls }: Setting): typeof LIMITS {
 }
 
 /** A server at a URL. */
-async function startRemote({ setting, policy, lines }: Start, { url }: HttpServerEnd): Promise<Middle> {
+async function startRemote({ setting, policy, lines, interceptors }: Start, { url }: HttpServerEnd): Promise<Middle> {
   const proxy = await createProxy({
     log: null,
     upstream: url,
     policy,
+    interceptors,
     limits: limitsOf(setting),
     onLoss: setting.onLoss,
     ...(lines === null ? { listen: { port: 0 } } : { client: lines }),
@@ -118,10 +126,10 @@ async function startRemote({ setting, policy, lines }: Start, { url }: HttpServe
 }
 
 /** Clients by HTTP, and a child for each. */
-async function startHosting({ setting, policy }: Start, children: ChildServerEnd): Promise<Middle> {
+async function startHosting({ setting, policy, interceptors }: Start, children: ChildServerEnd): Promise<Middle> {
   const limits = limitsOf(setting);
   const timeouts = DEFAULT_TIMEOUTS;
-  const judged = await startJudging({ command: ["child"], policy }, { log: SILENT, limits, timeouts });
+  const judged = await startJudging({ command: ["child"], policy, interceptors }, { log: SILENT, limits, timeouts });
   const { hub } = judged;
   const nursery = { take: async () => children.start(), close: () => {} };
   const service = await createChildService({
@@ -156,11 +164,11 @@ async function startHosting({ setting, policy }: Start, children: ChildServerEnd
 }
 
 /** A client on lines, and a child. */
-async function joinLines({ setting, policy, lines }: Start, children: ChildServerEnd): Promise<Middle> {
+async function joinLines({ setting, policy, lines, interceptors }: Start, children: ChildServerEnd): Promise<Middle> {
   if (lines === null) throw new Error("there is no client on lines");
   const limits = limitsOf(setting);
   const judged = await startJudging(
-    { command: ["child"], policy },
+    { command: ["child"], policy, interceptors },
     { log: SILENT, limits, timeouts: DEFAULT_TIMEOUTS },
   );
   let conversation: Conversation;

@@ -255,7 +255,6 @@ describe("what to write instead is said, and can be written", () => {
     for (const key of keys)
       expect(complaints(`${key}: x`)[0]).not.toMatch(/record|dashboard|metrics|anomaly|experiments|tracing/);
     expect(complaints(withRule("[]", "[{ hlod: x }]"))[0]).not.toContain("hold");
-    expect(complaints("limits: { max_dept: 3 }")[0]).not.toContain("max_depth");
     // What is offered is taken.
     const suggested = /Write (.*)$/.exec(complaints("upstream: { command: npx -y @a/b }")[0])?.[1];
     expect(complaints(`upstream: { command: ${suggested} }`)).toEqual([]);
