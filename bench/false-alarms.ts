@@ -2,7 +2,7 @@
 //   node scripts/run.mjs bench/false-alarms.ts <folder>… [--show <kind>]
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import { extname, join } from "node:path";
-import { kindsOf, SENSITIVE_KINDS } from "../src/policy/sensitive/kinds.ts";
+import { kindsOf, SENSITIVE_KINDS } from "../src/rules/sensitive/kinds.ts";
 
 const args = process.argv.slice(2);
 const shown = args.includes("--show") ? args[args.indexOf("--show") + 1] : null;

@@ -6,7 +6,7 @@ import { install, root, runTool } from "./setup.mjs";
 install();
 const { register } = await import("tsx/esm/api");
 register();
-const { composeJsonSchema } = await import("../src/policy/file/json-schema.ts");
+const { composeJsonSchema } = await import("../src/config/json-schema.ts");
 const file = join(root, "schema", "fairlead.schema.json");
 mkdirSync(join(root, "schema"), { recursive: true });
 writeFileSync(file, `${JSON.stringify(composeJsonSchema(), null, 2)}\n`);

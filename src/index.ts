@@ -7,9 +7,9 @@ export type {
   MethodInterceptor,
   TransformFunction,
   TransformSubject,
-} from "./chain/interceptors/interceptor.ts";
+} from "./rules/interceptors/interceptor.ts";
 export { ConnectionError, ProxyError, type ProxyErrorCode } from "./errors.ts";
-export type { PolicySettings } from "./policy/file/settings.ts";
+export type { PolicySettings } from "./config/settings.ts";
 export { parsePattern, parsePatternList, type Pattern } from "./policy/patterns.ts";
 export type { UpstreamConnection } from "./proxy/connection.ts";
 export type { ConversationEnd, ClientSide } from "./proxy/conversation.ts";
@@ -22,4 +22,4 @@ export type { NameLists, NameOptions } from "./proxy/names.ts";
 export type { LoadedPolicy } from "./proxy/policy-file.ts";
 export { createProxy, type ListenSettings, type Proxy, type ProxyOptions } from "./proxy/proxy.ts";
 export type { AuditEvent } from "./record/event.ts";
-export { createLog, type Level, type Log, type LogOptions } from "./record/log.ts";
+export { createLog, type Level, type Log, type LogOptions } from "./record/log/log.ts";

@@ -10,16 +10,34 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   text: ["message"],
   filter: ["message", "text"],
   session: ["message"],
+  store: ["message"],
   policy: ["errors", "text", "message", "session"],
   action: ["message", "session", "policy"],
-  chain: ["message", "session", "policy", "action"],
+  rules: ["text", "message", "session", "store", "policy", "action"],
   record: ["errors", "message", "session", "policy", "action"],
-  relay: ["wire", "message", "session", "policy", "action", "chain", "record"],
-  link: ["errors", "wire", "relay"],
-  bridge: ["errors", "wire", "message", "session", "policy", "action", "chain", "record", "relay", "link"],
-  proxy: ["errors", "wire", "message", "session", "policy", "action", "chain", "record", "relay", "link", "bridge"],
-  cli: ["errors", "text", "proxy", "policy", "chain", "record", "message"],
-  index: ["errors", "proxy", "policy", "chain", "session", "record", "message"],
+  config: ["errors", "text", "message", "policy", "rules", "record"],
+  relay: ["wire", "message", "session", "policy", "action", "rules", "record"],
+  link: ["errors", "wire"],
+  login: ["errors", "link"],
+  bridge: ["errors", "wire", "message", "session", "policy", "action", "record", "relay", "link"],
+  proxy: [
+    "errors",
+    "wire",
+    "message",
+    "session",
+    "store",
+    "policy",
+    "action",
+    "rules",
+    "record",
+    "config",
+    "relay",
+    "link",
+    "login",
+    "bridge",
+  ],
+  cli: ["errors", "text", "message", "policy", "rules", "record", "config", "proxy"],
+  index: ["errors", "policy", "rules", "record", "config", "proxy"],
 };
 
 const source = resolve(import.meta.dirname, "../src");
@@ -44,6 +62,18 @@ test("every file lives in a room, and knows only whom its room may know", () => 
     }
   }
   expect(trespassers).toEqual([]);
+});
+
+test("every permit is used", () => {
+  const used = new Set(
+    files.flatMap((file) =>
+      [...readFileSync(file, "utf8").matchAll(/(?:from|import)\s*\(?\s*"(\.[^"]+)"/g)].map(
+        ([, path]) => `${room(file)} → ${room(resolve(file, "..", path))}`,
+      ),
+    ),
+  );
+  const permits = Object.entries(MAY_IMPORT).flatMap(([own, others]) => others.map((other) => `${own} → ${other}`));
+  expect(permits.filter((permit) => !used.has(permit))).toEqual([]);
 });
 
 test("imports name the file they mean, with its extension", () => {

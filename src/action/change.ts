@@ -4,7 +4,8 @@ import type { Span } from "../message/envelope.ts";
 import { afterString, eachMember, endOfValue, listElements, skipSpace } from "../message/members.ts";
 import type { Message } from "../message/message.ts";
 import { isSpelled } from "../message/spelling.ts";
-import type { Field, Json } from "../policy/rules/rule.ts";
+import type { Field } from "../message/field.ts";
+import type { Json } from "../message/json.ts";
 import { encodeJson } from "./encode.ts";
 
 /** What a change comes to: edits of the message's bytes, none where nothing changes; or why it cannot be made. */

@@ -1,4 +1,4 @@
-import type { Json } from "../policy/rules/rule.ts";
+import type { Json } from "../message/json.ts";
 
 /**
  * Compact JSON of a value, integers beyond 2^53 exact. Null where there is none: a number that is

@@ -5,7 +5,7 @@ import type { Gist } from "../message/gist.ts";
 import { findMember } from "../message/members.ts";
 import { openMessage, type Message, type Payload } from "../message/message.ts";
 import { describeError } from "../message/wire-errors.ts";
-import { readBanner } from "../record/banner.ts";
+import { readBanner } from "../record/log/banner.ts";
 import { askForNothing, createLearner } from "../relay/learn.ts";
 import type { Call } from "../session/calls.ts";
 import { type CatalogueKeeper, createCatalogues, type Refusal } from "../session/catalogue.ts";

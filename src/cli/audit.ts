@@ -1,8 +1,8 @@
 import { ProxyError } from "../errors.ts";
 import { showText } from "../message/text.ts";
-import { auditKeyFile } from "../record/audit-key.ts";
-import type { AuditReport } from "../record/audit-findings.ts";
-import { verifyAudit } from "../record/audit-verify.ts";
+import { auditKeyFile } from "../record/audit/key.ts";
+import type { AuditReport } from "../record/audit/findings.ts";
+import { verifyAudit } from "../record/audit/verify.ts";
 import { nearest } from "../text/nearest.ts";
 import type { ErrorOutput } from "./error-output.ts";
 import type { Parsed } from "./options.ts";

@@ -1,5 +1,5 @@
 import type { Pattern } from "../policy/patterns.ts";
-import type { AuditInclude, AuthSettings, PolicySettings } from "../policy/file/settings.ts";
+import type { AuditInclude, AuthSettings, PolicySettings } from "../config/settings.ts";
 import { loadPolicyFile } from "../proxy/policy-file.ts";
 import type { Limits, Timeouts } from "../proxy/limits.ts";
 import type { ProxyOptions } from "../proxy/proxy.ts";

@@ -2,7 +2,7 @@ import { PassThrough } from "node:stream";
 import { parsePatternList } from "../policy/patterns.ts";
 import { createProxy } from "../proxy/proxy.ts";
 import type { AuditEvent } from "../record/event.ts";
-import { createLog } from "../record/log.ts";
+import { createLog } from "../record/log/log.ts";
 import { createPaint, print, type Tone } from "./output.ts";
 import { EXAMPLE_DENY, EXAMPLE_SERVER, showLine } from "./usage.ts";
 

@@ -1,4 +1,4 @@
-import { createLog, type Fields, type Level } from "../record/log.ts";
+import { createLog, type Fields, type Level } from "../record/log/log.ts";
 import { findCommand } from "./commands.ts";
 import type { Parsed } from "./options.ts";
 import { complain, createPaint, type Tone } from "./output.ts";

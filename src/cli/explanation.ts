@@ -1,6 +1,6 @@
-import type { ListExplanation, RuleExplanation, StopExplanation } from "../chain/explain.ts";
+import type { ListExplanation, RuleExplanation, StopExplanation } from "../rules/chain/explain.ts";
 import { showText } from "../message/text.ts";
-import { describeCondition } from "../policy/rules/describe.ts";
+import { describeCondition } from "../rules/describe.ts";
 import type { Explanation } from "../proxy/explain.ts";
 
 /** What an explanation looks like on a terminal. */

@@ -1,4 +1,4 @@
-import { OWN_HEADERS } from "../policy/own-headers.ts";
+import { OWN_HEADERS } from "../config/own-headers.ts";
 import type { Parsed } from "./options.ts";
 import { showWord, usage } from "./usage.ts";
 

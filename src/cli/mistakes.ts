@@ -1,6 +1,6 @@
 import type { ProxyError } from "../errors.ts";
 import { type Command, COMMANDS, findCommand } from "./commands.ts";
-import { splitCommand } from "../policy/split-command.ts";
+import { splitCommand } from "../config/split-command.ts";
 import { nearest } from "../text/nearest.ts";
 import type { Parsed } from "./options.ts";
 import { showLine, showWord, usage } from "./usage.ts";

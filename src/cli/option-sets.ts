@@ -1,4 +1,4 @@
-import { LEVELS } from "../record/log.ts";
+import { LEVELS } from "../record/log/log.ts";
 import type { Option } from "./options.ts";
 
 /** On every command. */

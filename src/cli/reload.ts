@@ -1,8 +1,8 @@
 import { unwatchFile, watchFile } from "node:fs";
 import type { ProxyError } from "../errors.ts";
-import type { PolicySettings } from "../policy/file/settings.ts";
+import type { PolicySettings } from "../config/settings.ts";
 import type { Proxy } from "../proxy/proxy.ts";
-import type { Log } from "../record/log.ts";
+import type { Log } from "../record/log/log.ts";
 import type { Command } from "./commands.ts";
 import { readConfig } from "./config.ts";
 import type { Parsed } from "./options.ts";

@@ -1,9 +1,9 @@
 import type { Class } from "../message/methods.ts";
-import type { AuditField } from "../policy/audit-fields.ts";
+import type { AuditField } from "../record/audit/fields.ts";
 import { createProxy, type Proxy, type ProxyOptions } from "../proxy/proxy.ts";
-import type { AuditLog } from "../record/audit-writer.ts";
+import type { AuditLog } from "../record/audit/writer.ts";
 import { type AuditEvent, Unaudited } from "../record/event.ts";
-import type { Log } from "../record/log.ts";
+import type { Log } from "../record/log/log.ts";
 import type { Command } from "./commands.ts";
 import type { Config } from "./config.ts";
 import type { ErrorOutput } from "./error-output.ts";
@@ -125,7 +125,7 @@ function readPin(parsed: Parsed): Pick<ProxyOptions, "names"> {
 async function openAuditLog(parsed: Parsed, { fields }: Auditing, log: Log): Promise<AuditLog | null> {
   const file = value(parsed, "audit");
   if (file === undefined) return null;
-  const { openAudit } = await import("../record/audit-log.ts");
+  const { openAudit } = await import("../record/audit/audit-log.ts");
   const audit = openAudit({ file, fields, warn: (text) => log.warn(text) });
   process.on("exit", () => audit.close());
   return audit;

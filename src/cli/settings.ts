@@ -3,7 +3,7 @@ import { devNull } from "node:os";
 import { isatty } from "node:tty";
 import { ProxyError } from "../errors.ts";
 import { parsePatternList, type Pattern } from "../policy/patterns.ts";
-import { createLog, type Level, type Log } from "../record/log.ts";
+import { createLog, type Level, type Log } from "../record/log/log.ts";
 import type { Command } from "./commands.ts";
 import type { Config } from "./config.ts";
 import type { Parsed } from "./options.ts";

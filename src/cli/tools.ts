@@ -2,7 +2,7 @@ import { showText } from "../message/text.ts";
 import { NOT_ACCEPTED, NOT_ALLOWED } from "../policy/tool-filter.ts";
 import { type InspectOptions, type InspectReport, inspectTools, type ToolReport } from "../proxy/inspect.ts";
 import type { PinReport } from "../proxy/inspect-pins.ts";
-import { safeJsonLines } from "../record/safe-json.ts";
+import { safeJsonLines } from "../record/log/safe-json.ts";
 import type { Command } from "./commands.ts";
 import type { Config } from "./config.ts";
 import type { ErrorOutput } from "./error-output.ts";

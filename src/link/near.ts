@@ -1,6 +1,6 @@
 import { lookup } from "node:dns";
 import { isIP, type LookupFunction } from "node:net";
-import { nearness, nearnessOf } from "./login/reach.ts";
+import { nearness, nearnessOf } from "./reach.ts";
 import { isLoopback } from "./loopback.ts";
 import type { Address } from "./upstream/address.ts";
 import { proxyFor } from "./upstream/tunnel.ts";

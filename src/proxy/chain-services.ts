@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { ActionOf, ChainServices } from "../chain/services.ts";
+import type { ActionOf, ChainServices } from "../rules/chain/services.ts";
 import { createScriptRunner, type ScriptRunner } from "../link/script.ts";
 import { createWebhook, type Webhook } from "../link/webhook.ts";
-import type { Log } from "../record/log.ts";
-import type { Reporter } from "../record/report.ts";
+import type { Log } from "../record/log/log.ts";
+import type { Reporter } from "../record/log/report.ts";
 import type { Witness } from "../record/witness.ts";
 import type { Fork } from "./fork.ts";
 

@@ -1,12 +1,12 @@
 import type { Outcome } from "../action/outcome.ts";
 import { createSeat } from "../bridge/seats.ts";
-import { buildChain, prepareRules } from "../chain/build.ts";
-import { explainTurn, type StopExplanation } from "../chain/explain.ts";
-import type { ChainServices } from "../chain/services.ts";
-import { createChainState } from "../chain/state.ts";
+import { buildChain, prepareRules } from "../rules/chain/build.ts";
+import { explainTurn, type StopExplanation } from "../rules/chain/explain.ts";
+import type { ChainServices } from "../rules/chain/services.ts";
+import { createChainState } from "../store/state.ts";
 import { ProxyError } from "../errors.ts";
 import { type Direction, openMessage, whole } from "../message/message.ts";
-import type { PolicySettings } from "../policy/file/settings.ts";
+import type { PolicySettings } from "../config/settings.ts";
 import { createToolFilter } from "../policy/tool-filter.ts";
 import type { Decision } from "../policy/verdict.ts";
 import type { Witness } from "../record/witness.ts";

@@ -1,5 +1,5 @@
 import { descriptorLimit } from "../link/descriptors.ts";
-import type { Log } from "../record/log.ts";
+import type { Log } from "../record/log/log.ts";
 import { DEFAULT_LIMITS, type Limits } from "./limits.ts";
 import type { ProxyOptions } from "./proxy.ts";
 

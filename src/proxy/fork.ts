@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { type Contact, findServer, openContact } from "../bridge/find-server.ts";
-import type { ChainServices, ForkWatch } from "../chain/services.ts";
+import type { ChainServices, ForkWatch } from "../rules/chain/services.ts";
 import { parseAddress } from "../link/upstream/address.ts";
 import { createPool, type Pool } from "../link/upstream/pool.ts";
 import { canonicalBytes } from "../message/canonical.ts";
@@ -8,7 +8,7 @@ import { OPEN_OBJECT } from "../message/characters.ts";
 import type { Span } from "../message/envelope.ts";
 import { eachMember, findMember } from "../message/members.ts";
 import type { Message } from "../message/message.ts";
-import type { Reporter } from "../record/report.ts";
+import type { Reporter } from "../record/log/report.ts";
 import type { Witness } from "../record/witness.ts";
 import { eraOf } from "../session/era.ts";
 import type { Session } from "../session/session.ts";

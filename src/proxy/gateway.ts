@@ -6,7 +6,7 @@ import { expectGuests } from "../link/http/guests.ts";
 import { replyError, replyJson } from "../link/http/reply.ts";
 import { isLoopback } from "../link/loopback.ts";
 import { ProxyError } from "../errors.ts";
-import type { Log } from "../record/log.ts";
+import type { Log } from "../record/log/log.ts";
 import type { Hub } from "./hub.ts";
 import type { Limits } from "./limits.ts";
 

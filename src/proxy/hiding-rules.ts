@@ -1,8 +1,8 @@
-import { prepareRules } from "../chain/build.ts";
-import { explainTurn } from "../chain/explain.ts";
-import { createChainState } from "../chain/state.ts";
+import { prepareRules } from "../rules/chain/build.ts";
+import { explainTurn } from "../rules/chain/explain.ts";
+import { createChainState } from "../store/state.ts";
 import { openMessage, whole } from "../message/message.ts";
-import type { InterceptorSettings } from "../policy/file/settings.ts";
+import type { InterceptorSettings } from "../rules/settings.ts";
 import type { Tool } from "../session/catalogue.ts";
 import { LINES } from "../session/exchange.ts";
 import { createSession } from "../session/session.ts";

@@ -1,14 +1,14 @@
 import { performance } from "node:perf_hooks";
 import type { SeatOptions } from "../bridge/seats.ts";
 import { MAX_DEPTH } from "../message/scan.ts";
-import type { NameSettings, PolicySettings } from "../policy/file/settings.ts";
+import type { NameSettings, PolicySettings } from "../config/settings.ts";
 import type { Policy } from "../policy/judge.ts";
 import type { Pattern } from "../policy/patterns.ts";
 import type { ResultJudge } from "../policy/results/result-judge.ts";
 import { createToolFilter } from "../policy/tool-filter.ts";
 import type { AuditEvent, PolicyStamp } from "../record/event.ts";
-import type { Log } from "../record/log.ts";
-import { createReporter, type Reporter } from "../record/report.ts";
+import type { Log } from "../record/log/log.ts";
+import { createReporter, type Reporter } from "../record/log/report.ts";
 import { createWitness, type Witness } from "../record/witness.ts";
 import type { Rulebook } from "../relay/decide.ts";
 import type { Catalogue } from "../session/catalogue.ts";

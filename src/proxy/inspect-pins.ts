@@ -1,7 +1,7 @@
 import { ProxyError } from "../errors.ts";
 import { showText } from "../message/text.ts";
 import { acceptAll, acceptSome, comparePins, type Definition, type PinBook, type PinnedTool } from "../policy/pins.ts";
-import { openLockFile } from "../record/lock-file.ts";
+import { openLockFile } from "../record/pins/lock-file.ts";
 import type { Catalogue } from "../session/catalogue.ts";
 import { nameServer, type ServerPlace } from "./server-name.ts";
 

@@ -1,9 +1,9 @@
 import { startChild } from "../link/child.ts";
 import { createExcess } from "../message/gist.ts";
-import type { PolicySettings } from "../policy/file/settings.ts";
+import type { PolicySettings } from "../config/settings.ts";
 import type { Pattern } from "../policy/patterns.ts";
 import { createToolFilter } from "../policy/tool-filter.ts";
-import type { Log } from "../record/log.ts";
+import type { Log } from "../record/log/log.ts";
 import { createOutlet } from "../relay/outlet.ts";
 import type { PinState } from "../policy/pins.ts";
 import type { Catalogue, ToolFaults } from "../session/catalogue.ts";

@@ -1,6 +1,6 @@
-import type { NameSettings, PolicySettings } from "../policy/file/settings.ts";
+import type { NameSettings, PolicySettings } from "../config/settings.ts";
 import type { Pattern } from "../policy/patterns.ts";
-import type { Log } from "../record/log.ts";
+import type { Log } from "../record/log/log.ts";
 import type { Engine } from "./engine.ts";
 import { createHub, type Hub, loadResultJudge, namesIn } from "./hub.ts";
 import type { Limits, Timeouts } from "./limits.ts";

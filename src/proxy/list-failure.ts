@@ -1,5 +1,5 @@
 import { ProxyError } from "../errors.ts";
-import { safeJson } from "../record/safe-json.ts";
+import { safeJson } from "../record/log/safe-json.ts";
 import type { OwnClient } from "../bridge/own-client.ts";
 
 /** Why a server's tools could not be had, and what to do about it. */

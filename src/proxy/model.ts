@@ -1,4 +1,4 @@
-import type { MethodCounts } from "../chain/interceptors/interceptor.ts";
+import type { MethodCounts } from "../rules/interceptors/interceptor.ts";
 import type { Timeouts } from "./limits.ts";
 
 /** What a proxy in front of a server at a URL was told to do. It does not change while the proxy runs. */

@@ -1,10 +1,10 @@
 import { ProxyError } from "../errors.ts";
-import type { NameSettings, PinSettings, ResourceSettings, ToolSettings } from "../policy/file/settings.ts";
+import type { NameSettings, PinSettings, ResourceSettings, ToolSettings } from "../config/settings.ts";
 import type { NameFilters } from "../policy/names/judge-names.ts";
 import { createNameFilter, readName } from "../policy/names/name-filter.ts";
 import { readUri } from "../policy/names/uri-readings.ts";
 import type { Pattern } from "../policy/patterns.ts";
-import type { Log } from "../record/log.ts";
+import type { Log } from "../record/log/log.ts";
 import { checkMembers, readPatterns } from "./options.ts";
 import type { PinKeeper } from "./pin-keeper.ts";
 import type { ServerPlace } from "./server-name.ts";

@@ -1,8 +1,8 @@
 import { types } from "node:util";
 import { ProxyError } from "../errors.ts";
 import { parsePattern, type Pattern } from "../policy/patterns.ts";
-import { createLog, type Log, SILENT_LOG } from "../record/log.ts";
-import { safeJson } from "../record/safe-json.ts";
+import { createLog, type Log, SILENT_LOG } from "../record/log/log.ts";
+import { safeJson } from "../record/log/safe-json.ts";
 import { DEFAULT_LIMITS, DEFAULT_TIMEOUTS } from "./limits.ts";
 
 /** What the two ways in have in common. */

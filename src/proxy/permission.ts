@@ -1,6 +1,6 @@
 import type { Address } from "../link/upstream/address.ts";
 import { headerOf } from "../link/upstream/head.ts";
-import type { Login } from "../link/login/login.ts";
+import type { Login } from "../login/login.ts";
 import type { ResponseHead } from "../wire/http-head.ts";
 
 /** What a server wants to see before it lets us in, where we log in ourselves. */
@@ -32,8 +32,8 @@ export function createPermission(address: Address, directory: string | null): Pe
   let checkedAt = 0;
 
   async function load(): Promise<Login> {
-    const { createLogin } = await import("../link/login/login.ts");
-    const { openBrowser } = await import("../link/login/browser.ts");
+    const { createLogin } = await import("../login/login.ts");
+    const { openBrowser } = await import("../login/browser.ts");
     return createLogin({
       server: `${address.origin}${address.path}`,
       directory: directory ?? "",

@@ -1,8 +1,8 @@
-import type { PinSettings } from "../policy/file/settings.ts";
+import type { PinSettings } from "../config/settings.ts";
 import { acceptAll, comparePins, type PinBook, type PinnedTool, type Pins } from "../policy/pins.ts";
-import { type LockFile, openLockFile } from "../record/lock-file.ts";
-import type { Log } from "../record/log.ts";
-import type { Reporter } from "../record/report.ts";
+import { type LockFile, openLockFile } from "../record/pins/lock-file.ts";
+import type { Log } from "../record/log/log.ts";
+import type { Reporter } from "../record/log/report.ts";
 import type { Catalogue } from "../session/catalogue.ts";
 import { nameServer, type ServerPlace } from "./server-name.ts";
 

@@ -1,14 +1,14 @@
 import { closeSync, existsSync, openSync, readSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { ProxyError } from "../errors.ts";
-import { composeMistakes } from "../policy/file/compose-mistakes.ts";
-import { decodePolicy } from "../policy/file/decode.ts";
-import type { Facts } from "../policy/file/facts.ts";
-import type { Mistake } from "../policy/file/mistake.ts";
-import type { Engines, Environment } from "../policy/file/page.ts";
-import { placePaths } from "../policy/file/place-paths.ts";
-import { MAX_POLICY_CHARACTERS, type ReadPolicy, readPolicy } from "../policy/file/read-policy.ts";
-import type { PolicySettings } from "../policy/file/settings.ts";
+import { composeMistakes } from "../config/compose-mistakes.ts";
+import { decodePolicy } from "../config/decode.ts";
+import type { Facts } from "../config/facts.ts";
+import type { Mistake } from "../config/mistake.ts";
+import type { Engines, Environment } from "../config/page.ts";
+import { placePaths } from "../config/place-paths.ts";
+import { MAX_POLICY_CHARACTERS, type ReadPolicy, readPolicy } from "../config/read-policy.ts";
+import type { PolicySettings } from "../config/settings.ts";
 import { showText } from "../message/text.ts";
 
 /** A policy file without mistakes. */
@@ -82,8 +82,8 @@ async function loadEngines(
   { pattern, expressions }: Wanted,
   missing: { pattern: boolean; readonly expressions: string[] },
 ): Promise<Engines> {
-  const compile = pattern ? await (await import("../policy/rules/patterns.ts")).loadPatterns() : null;
-  const cel = expressions.length === 0 ? null : await (await import("../policy/rules/cel.ts")).loadCel(expressions);
+  const compile = pattern ? await (await import("../rules/patterns.ts")).loadPatterns() : null;
+  const cel = expressions.length === 0 ? null : await (await import("../rules/cel.ts")).loadCel(expressions);
   const knowsMatches = expressions.some((text) => text.includes("matches"));
   return {
     pattern(source) {

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import type { InterceptorSettings } from "../policy/file/settings.ts";
+import type { InterceptorSettings } from "../rules/settings.ts";
 import type { Pattern } from "../policy/patterns.ts";
 import type { PolicyStamp, RuleMetadata } from "../record/event.ts";
 import type { NamePolicy } from "./names.ts";

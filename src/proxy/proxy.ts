@@ -1,13 +1,13 @@
 import { announce } from "../bridge/announce.ts";
 import { CLOSED } from "../bridge/answers.ts";
 import { createSeat, type Say } from "../bridge/seats.ts";
-import type { Interceptor } from "../chain/interceptors/interceptor.ts";
+import type { Interceptor } from "../rules/interceptors/interceptor.ts";
 import { startChild } from "../link/child.ts";
 import type { GateOptions } from "../link/http/gate.ts";
-import type { PolicySettings } from "../policy/file/settings.ts";
+import type { PolicySettings } from "../config/settings.ts";
 import type { Pattern } from "../policy/patterns.ts";
 import type { AuditEvent } from "../record/event.ts";
-import type { Log } from "../record/log.ts";
+import type { Log } from "../record/log/log.ts";
 import { type ClientSide, type Conversation, type ConversationEnd, createConversation } from "./conversation.ts";
 import { createConnection, type UpstreamConnection } from "./connection.ts";
 import type { ProxyConfig, SessionStatistics } from "./model.ts";

@@ -13,7 +13,7 @@ import { readCa } from "../link/upstream/connect.ts";
 import { headerOf } from "../link/upstream/head.ts";
 import { createPool, type Pool } from "../link/upstream/pool.ts";
 import { type Watch, watchServer } from "../link/upstream/watch.ts";
-import type { Log } from "../record/log.ts";
+import type { Log } from "../record/log/log.ts";
 import type { Era } from "../session/era.ts";
 import type { Session } from "../session/session.ts";
 import type { Turn } from "../session/turn.ts";

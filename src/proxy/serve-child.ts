@@ -4,7 +4,7 @@ import type { ServerEnd, ServerListener } from "../bridge/server-end.ts";
 import { createShared } from "../bridge/shared.ts";
 import type { Visit } from "../link/http/door.ts";
 import { createCatalogues } from "../session/catalogue.ts";
-import type { Log } from "../record/log.ts";
+import type { Log } from "../record/log/log.ts";
 import type { Catalogues } from "./connection.ts";
 import type { Hub } from "./hub.ts";
 import type { ChildTarget, Service } from "./http-proxy.ts";

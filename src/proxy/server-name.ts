@@ -1,4 +1,4 @@
-import { createRedaction } from "../action/transform/redact.ts";
+import { createRedaction } from "../rules/transform/redact.ts";
 import { parseAddress } from "../link/upstream/address.ts";
 
 /** A server: at a URL, or a program and its arguments. */

@@ -1,7 +1,7 @@
 import type { Envelope } from "../message/envelope.ts";
 import type { Direction } from "../message/message.ts";
 import type { Class } from "../message/methods.ts";
-import type { Rule } from "../policy/rules/rule.ts";
+import type { Json } from "../message/json.ts";
 import type { Verdict } from "../policy/verdict.ts";
 import type { ClientInfo } from "../session/owner.ts";
 
@@ -57,7 +57,7 @@ export interface Circumstances {
 }
 
 /** The `metadata` of a rule. */
-export type RuleMetadata = Rule["metadata"];
+export type RuleMetadata = { readonly [key: string]: Json };
 
 /** Which policy judged a message. */
 export interface PolicyStamp {

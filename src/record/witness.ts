@@ -11,8 +11,8 @@ import type { SessionView } from "../session/session.ts";
 import type { Turn } from "../session/turn.ts";
 import type { AuditEvent, PolicyStamp } from "./event.ts";
 import { createLoginRefusals, type LoginRefusal } from "./login-refusals.ts";
-import { describeRefusal, sender } from "./refusal.ts";
-import type { Reporter } from "./report.ts";
+import { describeRefusal, sender } from "./log/refusal.ts";
+import type { Reporter } from "./log/report.ts";
 
 /** Sees what becomes of every message, and tells whoever should know: the audit log, the log for people. */
 export interface Witness {

@@ -1,6 +1,6 @@
 import { act } from "../action/act.ts";
 import type { Outcome } from "../action/outcome.ts";
-import type { Chain, PendingDecision, Walked } from "../chain/chain.ts";
+import type { Chain, PendingDecision, Walked } from "../rules/chain/chain.ts";
 import { composeResult } from "../message/compose.ts";
 import { type Message, openMessage, opposite, whole } from "../message/message.ts";
 import { judge, type Policy } from "../policy/judge.ts";

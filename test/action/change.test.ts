@@ -5,7 +5,7 @@ import { encodeJson } from "../../src/action/encode.ts";
 import { type Edit, splice } from "../../src/message/edit.ts";
 import type { Span } from "../../src/message/envelope.ts";
 import { type Message, openMessage, whole } from "../../src/message/message.ts";
-import type { Field } from "../../src/policy/rules/rule.ts";
+import type { Field } from "../../src/message/field.ts";
 import { jsonText } from "../fuzz/json-texts.ts";
 import { readJson, type Tree } from "../fuzz/naive-json.ts";
 import { createRandom, type Random } from "../fuzz/random.ts";

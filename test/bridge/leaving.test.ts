@@ -1,6 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { afterEach, describe, expect, test, vi } from "vitest";
-import type { Interceptor } from "../../src/chain/interceptors/interceptor.ts";
+import type { Interceptor } from "../../src/rules/interceptors/interceptor.ts";
 import { type NearGateway, openGateway } from "../support/near-gateway.ts";
 
 vi.setConfig({ testTimeout: 30_000 }); // real processes, on a machine that may be busy

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { afterEach, describe, expect, test } from "vitest";
-import { createLog } from "../../src/record/log.ts";
+import { createLog } from "../../src/record/log/log.ts";
 import { beNear, becomes, type NearClient, type ScriptedServer, startScripted } from "../support/scripted-http.ts";
 
 let server: ScriptedServer;

@@ -3,7 +3,7 @@ import { copyFileSync, existsSync, mkdtempSync, readFileSync, rmSync, statSync, 
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeEach, describe, expect } from "vitest";
-import { openAudit } from "../../src/record/audit-log.ts";
+import { openAudit } from "../../src/record/audit/audit-log.ts";
 import { event, smallDisk } from "../support/audit.ts";
 import { COMMAND, type Program, type StartFairlead, test, until } from "../support/processes.ts";
 

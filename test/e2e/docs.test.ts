@@ -5,9 +5,9 @@ import { delimiter, join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
 import { COMMANDS } from "../../src/cli/commands.ts";
 import { FAULTS } from "../../src/message/faults.ts";
-import { ANY_ACTION } from "../../src/policy/file/actions.ts";
-import { ANY_CONDITION } from "../../src/policy/file/conditions.ts";
-import { POLICY } from "../../src/policy/file/schema.ts";
+import { ANY_ACTION } from "../../src/config/actions.ts";
+import { ANY_CONDITION } from "../../src/config/conditions.ts";
+import { POLICY } from "../../src/config/schema.ts";
 import { isShown, readBlocks, readPages, readScenes, readUnion, root } from "../support/docs.ts";
 
 const blocks = readBlocks();

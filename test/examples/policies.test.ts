@@ -4,11 +4,11 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSy
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
-import { composeMistakes } from "../../src/policy/file/compose-mistakes.ts";
-import { composeJsonSchema } from "../../src/policy/file/json-schema.ts";
-import { readPolicy } from "../../src/policy/file/read-policy.ts";
-import { loadCel } from "../../src/policy/rules/cel.ts";
-import { loadPatterns } from "../../src/policy/rules/patterns.ts";
+import { composeMistakes } from "../../src/config/compose-mistakes.ts";
+import { composeJsonSchema } from "../../src/config/json-schema.ts";
+import { readPolicy } from "../../src/config/read-policy.ts";
+import { loadCel } from "../../src/rules/cel.ts";
+import { loadPatterns } from "../../src/rules/patterns.ts";
 import { root } from "../support/docs.ts";
 import { call, line, result, type RuleOptions, stageRules } from "../support/rules.ts";
 

@@ -3,11 +3,11 @@ import { describe, expect, test } from "vitest";
 import { compileFilter } from "../../src/filter/compile.ts";
 import { toConditions } from "../../src/filter/conditions.ts";
 import { parseFilter } from "../../src/filter/parse.ts";
-import { loadCel } from "../../src/policy/rules/cel.ts";
-import { askRule, compileRules } from "../../src/policy/rules/compiled-rule.ts";
-import { readPolicy } from "../../src/policy/file/read-policy.ts";
-import type { Rule } from "../../src/policy/rules/rule.ts";
-import { lookAt, part } from "../policy/rules/support.ts";
+import { loadCel } from "../../src/rules/cel.ts";
+import { askRule, compileRules } from "../../src/rules/compiled-rule.ts";
+import { readPolicy } from "../../src/config/read-policy.ts";
+import type { Rule } from "../../src/rules/rule.ts";
+import { lookAt, part } from "../rules/support.ts";
 import { filterOf, patterns, type Row, viewRow } from "./support.ts";
 
 const cel = await loadCel(["matches"]);

@@ -1,7 +1,7 @@
 import type { Filter, FilterNode } from "../../src/filter/filter.ts";
 import { parseFilter } from "../../src/filter/parse.ts";
 import { type FilterRow, textAt } from "../../src/filter/row.ts";
-import { loadPatterns } from "../../src/policy/rules/patterns.ts";
+import { loadPatterns } from "../../src/rules/patterns.ts";
 
 /** The engine that rules use. */
 export const patterns = await loadPatterns();

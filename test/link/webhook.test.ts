@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import { type AddressInfo, createServer as createPlain } from "node:net";
 import { hostname } from "node:os";
 import { afterEach, describe, expect, test } from "vitest";
-import { nearnessOf } from "../../src/link/login/reach.ts";
+import { nearnessOf } from "../../src/link/reach.ts";
 import { guardNear, TOO_NEAR } from "../../src/link/near.ts";
 import { parseAddress } from "../../src/link/upstream/address.ts";
 import { openConnection } from "../../src/link/upstream/connect.ts";

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
-import type { PolicySettings } from "../../src/policy/file/settings.ts";
+import type { PolicySettings } from "../../src/config/settings.ts";
 import { loadPolicyFile } from "../../src/proxy/policy-file.ts";
 import { openGateway } from "../support/near-gateway.ts";
 

@@ -6,9 +6,9 @@ import { parsePattern } from "../../src/policy/patterns.ts";
 import { acceptAll, type Definition } from "../../src/policy/pins.ts";
 import { createToolFilter } from "../../src/policy/tool-filter.ts";
 import { openPins } from "../../src/proxy/pin-keeper.ts";
-import { openLockFile } from "../../src/record/lock-file.ts";
-import { createLog } from "../../src/record/log.ts";
-import { createReporter } from "../../src/record/report.ts";
+import { openLockFile } from "../../src/record/pins/lock-file.ts";
+import { createLog } from "../../src/record/log/log.ts";
+import { createReporter } from "../../src/record/log/report.ts";
 import { stage } from "../support/play.ts";
 
 let folder: string;

@@ -2,11 +2,11 @@ import { spawn } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type AuditFile, openAuditFile } from "../../src/record/audit-file.ts";
-import type { AuditReport } from "../../src/record/audit-findings.ts";
-import { type AuditOptions, openAudit } from "../../src/record/audit-log.ts";
-import { verifyAudit } from "../../src/record/audit-verify.ts";
-import type { AuditLog } from "../../src/record/audit-writer.ts";
+import { type AuditFile, openAuditFile } from "../../src/record/audit/file.ts";
+import type { AuditReport } from "../../src/record/audit/findings.ts";
+import { type AuditOptions, openAudit } from "../../src/record/audit/audit-log.ts";
+import { verifyAudit } from "../../src/record/audit/verify.ts";
+import type { AuditLog } from "../../src/record/audit/writer.ts";
 import type { AuditEvent } from "../../src/record/event.ts";
 
 /** A call of a tool, as an event; the tests say what matters. */
@@ -134,7 +134,7 @@ function fullDisk(): NodeJS.ErrnoException {
 /** Runs a program in a process of its own. It has `openAudit`, `event`, `meet`, and what is passed as `given`. */
 export function runProgram(program: string, given: object): { pid: number; ended: Promise<string> } {
   const code = `
-    import { openAudit } from "${new URL("../../src/record/audit-log.ts", import.meta.url).href}";
+    import { openAudit } from "${new URL("../../src/record/audit/audit-log.ts", import.meta.url).href}";
     import { event } from "${import.meta.url}";
     import * as fs from "node:fs";
     const given = ${JSON.stringify(given)};

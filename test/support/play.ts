@@ -1,12 +1,12 @@
 import { PassThrough } from "node:stream";
 import { setTimeout as delay } from "node:timers/promises";
-import type { Chain } from "../../src/chain/chain.ts";
+import type { Chain } from "../../src/rules/chain/chain.ts";
 import type { Policy } from "../../src/policy/judge.ts";
 import { parsePattern } from "../../src/policy/patterns.ts";
 import { createToolFilter } from "../../src/policy/tool-filter.ts";
 import type { AuditEvent } from "../../src/record/event.ts";
-import { createLog } from "../../src/record/log.ts";
-import { createReporter } from "../../src/record/report.ts";
+import { createLog } from "../../src/record/log/log.ts";
+import { createReporter } from "../../src/record/log/report.ts";
 import { createWitness } from "../../src/record/witness.ts";
 import { createLearner } from "../../src/relay/learn.ts";
 import { createOutlet } from "../../src/relay/outlet.ts";

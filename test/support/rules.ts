@@ -1,14 +1,14 @@
 import { setTimeout as delay } from "node:timers/promises";
-import { buildChain } from "../../src/chain/build.ts";
-import type { Chain } from "../../src/chain/chain.ts";
-import type { Interceptor } from "../../src/chain/interceptors/interceptor.ts";
-import type { ActionOf, ChainServices, HookReply } from "../../src/chain/services.ts";
-import { type ChainState, createChainState } from "../../src/chain/state.ts";
-import { composeMistakes } from "../../src/policy/file/compose-mistakes.ts";
-import { readPolicy } from "../../src/policy/file/read-policy.ts";
-import { loadCel } from "../../src/policy/rules/cel.ts";
-import { loadPatterns } from "../../src/policy/rules/patterns.ts";
-import type { PolicySettings, ToolSettings } from "../../src/policy/file/settings.ts";
+import { buildChain } from "../../src/rules/chain/build.ts";
+import type { Chain } from "../../src/rules/chain/chain.ts";
+import type { Interceptor } from "../../src/rules/interceptors/interceptor.ts";
+import type { ActionOf, ChainServices, HookReply } from "../../src/rules/chain/services.ts";
+import { type ChainState, createChainState } from "../../src/store/state.ts";
+import { composeMistakes } from "../../src/config/compose-mistakes.ts";
+import { readPolicy } from "../../src/config/read-policy.ts";
+import { loadCel } from "../../src/rules/cel.ts";
+import { loadPatterns } from "../../src/rules/patterns.ts";
+import type { PolicySettings, ToolSettings } from "../../src/config/settings.ts";
 import { createToolFilter } from "../../src/policy/tool-filter.ts";
 import { OPEN, stage, type StageOptions } from "./play.ts";
 

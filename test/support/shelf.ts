@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createLog } from "../../src/record/log.ts";
+import { createLog } from "../../src/record/log/log.ts";
 import type { ProxyOptions } from "../../src/proxy/proxy.ts";
 import { openGateway } from "./near-gateway.ts";
 import type { Spoken } from "./peers.ts";

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { createRemoteJWKSet, customFetch, type FetchImplementation, type JWTPayload, jwtVerify } from "jose";
-import { createFetch } from "../login/fetch.ts";
+import { createFetch } from "../fetch.ts";
 import type { Gate, Principal, Refusal } from "./gate.ts";
 import { readBearer, refusal, refuse, scopeParameter } from "./gate-tokens.ts";
 

@@ -1,5 +1,5 @@
 import { compose } from "../../message/fold.ts";
-import { type Reading, readPlace } from "../rules/path-readings.ts";
+import { type Reading, readPlace } from "../../text/path-readings.ts";
 import type { Readings } from "./name-filter.ts";
 
 /** Longer links are not judged. */

@@ -5,7 +5,7 @@ import type { Call } from "../../session/calls.ts";
 import type { Catalogue } from "../../session/catalogue.ts";
 import { FIRST_STATELESS } from "../../session/era.ts";
 import type { Turn } from "../../session/turn.ts";
-import type { Json } from "../rules/rule.ts";
+import type { Json } from "../../message/json.ts";
 import type { Decision } from "../verdict.ts";
 import { INPUT_REQUIRED, LIST_OF_TOOLS, nearestRevision, resultShapes } from "./result-shapes.ts";
 import { checkSchema } from "./schema-check.ts";

@@ -1,4 +1,4 @@
-import type { Json } from "../rules/rule.ts";
+import type { Json } from "../../message/json.ts";
 import { KINDS } from "./schema-values.ts";
 
 /** The revisions whose results are known, oldest first. */

@@ -1,4 +1,4 @@
-import type { Json } from "../rules/rule.ts";
+import type { Json } from "../../message/json.ts";
 import { PLAIN_KEYWORDS } from "./schema-plain.ts";
 import {
   both,

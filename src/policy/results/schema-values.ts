@@ -1,5 +1,5 @@
 import { showText } from "../../message/text.ts";
-import type { Json } from "../rules/rule.ts";
+import type { Json } from "../../message/json.ts";
 
 /** Whether a value fits a schema. Unsure where something stands in the schema that is not known here. */
 export type Fit = "yes" | "no" | "unsure";

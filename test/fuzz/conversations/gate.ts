@@ -1,4 +1,4 @@
-import type { Interceptor } from "../../../src/chain/interceptors/interceptor.ts";
+import type { Interceptor } from "../../../src/rules/interceptors/interceptor.ts";
 
 /** An interceptor that holds messages back for as long as a conversation wants. */
 export interface Gate {

@@ -1,4 +1,4 @@
-import type { PolicySettings } from "../../../src/policy/file/settings.ts";
+import type { PolicySettings } from "../../../src/config/settings.ts";
 import { readSettings } from "../../support/rules.ts";
 
 /** What the server has: of each kind some that every policy shows, some that every policy hides, and some that one hides. */

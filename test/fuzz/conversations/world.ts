@@ -1,15 +1,15 @@
 import { CLOSED } from "../../../src/bridge/answers.ts";
 import { announce } from "../../../src/bridge/announce.ts";
 import { createSeat } from "../../../src/bridge/seats.ts";
-import type { Interceptor } from "../../../src/chain/interceptors/interceptor.ts";
-import type { PolicySettings } from "../../../src/policy/file/settings.ts";
+import type { Interceptor } from "../../../src/rules/interceptors/interceptor.ts";
+import type { PolicySettings } from "../../../src/config/settings.ts";
 import { createConversation, type Conversation } from "../../../src/proxy/conversation.ts";
 import { openGateway } from "../../../src/proxy/gateway.ts";
 import { adopt, startJudging } from "../../../src/proxy/judging.ts";
 import { DEFAULT_LIMITS, DEFAULT_TIMEOUTS } from "../../../src/proxy/limits.ts";
 import { createProxy } from "../../../src/proxy/proxy.ts";
 import { createChildService } from "../../../src/proxy/serve-child.ts";
-import { createLog } from "../../../src/record/log.ts";
+import { createLog } from "../../../src/record/log/log.ts";
 import { type ChildServerEnd, createChildServer } from "./child-server.ts";
 import type { ClientEnd } from "./client-end.ts";
 import { createGate, type Gate } from "./gate.ts";

@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { checkSchema } from "../../../src/policy/results/schema-check.ts";
 import { MAX_STEPS } from "../../../src/policy/results/schema-values.ts";
-import type { Json } from "../../../src/policy/rules/rule.ts";
+import type { Json } from "../../../src/message/json.ts";
 
 const fit = (schema: Json, value: Json): string => checkSchema(schema, value).fit;
 

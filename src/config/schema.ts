@@ -1,0 +1,293 @@
+import { MAX_DEPTH } from "../message/scan.ts";
+import { AUDIT_FIELDS } from "../record/audit/fields.ts";
+import { place, url } from "./addresses.ts";
+import { byKind, headOf, list, map, type Meanings } from "./collections.ts";
+import { INTERCEPTOR, NO_INTERCEPTOR } from "./interceptor.ts";
+import { ANOMALY, DASHBOARD, EXPERIMENTS, METRICS, RECORD, TRACING } from "./later.ts";
+import type { Wrong } from "./page.ts";
+import { IDENTITY_HEADER } from "./identity-header.ts";
+import { namePatterns } from "./patterns.ts";
+import type { AuthSettings, PinSettings, PolicySettings, ResourceSettings, StateSettings } from "./settings.ts";
+import { later, needed, optional, refine, type Shape } from "./shape.ts";
+import { duration, size } from "./units.ts";
+import { ARGUMENTS, UPSTREAM } from "./upstream.ts";
+import { choice, integer, text } from "./values.ts";
+
+// Every key of a policy file stands here, or in the tables that are named here: what may be written,
+// what it means, and what editors are told about it.
+
+const NONE = Object.freeze([]);
+const FILE = text({ what: "the path of a file" });
+/** Less than this and the handshake itself would be refused. */
+const LEAST_DEPTH = 8;
+const COUNT = integer({ min: 1, max: 1_000_000_000 });
+
+const NAMES = {
+  deny: optional(namePatterns("deny"), "Regular expressions. What matches any of them is hidden and refused.", NONE),
+  allow: optional(
+    namePatterns("allow"),
+    "Regular expressions. Only what matches one of them is shown; deny still wins.",
+    NONE,
+  ),
+};
+
+const PIN_KEYS = map({
+  file: needed(FILE, "The lock file."),
+  on_change: optional(
+    choice(["hide", "flag"]),
+    "What becomes of a tool that is new or not as it was accepted: hidden until it is accepted, or only noted.",
+    "hide" as const,
+  ),
+});
+const PIN = byKind<PinSettings>(
+  { text: refine(FILE, (file) => Object.freeze({ file, onChange: "hide" as const })), map: PIN_KEYS },
+  "the path of a file, or a map of keys",
+);
+
+const TOOLS = map({
+  ...NAMES,
+  cache: optional(choice(["startup", "session"]), "Whether the list is learnt once, or by each session.", null),
+  refresh: optional(
+    choice(["never", "on_change"]),
+    "Whether the list is learnt anew when the server says that it changed.",
+    null,
+  ),
+  not_found: optional(
+    choice(["contract", "spec", "upstream"]),
+    "How a call of a hidden or unknown tool is answered.",
+    null,
+  ),
+  hide: optional(
+    choice(["plain", "strict"]),
+    "strict also takes hidden names out of errors, completions and logs.",
+    null,
+  ),
+  pin: optional(PIN, "The lock file that remembers the definition of every tool.", null),
+});
+const PROMPTS = map(NAMES);
+const RESOURCES_KEYS = map({
+  ...NAMES,
+  links: optional(
+    choice(["keep", "cut", "block"]),
+    "What becomes of links to hidden resources in the results of tools and prompts.",
+    null,
+  ),
+});
+const RESOURCES: Shape<ResourceSettings> & { readonly defaults: ResourceSettings } = {
+  ...refine(RESOURCES_KEYS, (settings, node, page) => {
+    const { deny, allow, links } = settings;
+    const key = node.kind === "map" ? node.entries.find(({ name }) => name === "links") : undefined;
+    if (key !== undefined && links !== null && links !== "keep" && deny.length + allow.length === 0)
+      page.warn(key, "no-effect", `links: ${links} has no effect: no resource is hidden`, "Add deny or allow");
+    return settings;
+  }),
+  defaults: RESOURCES_KEYS.defaults,
+};
+
+const LIMITS = map({
+  max_message: optional(size(), "Bytes of one message; 10MB unless said otherwise.", null),
+  max_depth: optional(
+    integer({ min: LEAST_DEPTH, max: MAX_DEPTH }),
+    "How deep a message may be nested; 128 unless said otherwise, which is also the most.",
+    null,
+  ),
+  max_buffer: optional(
+    size(),
+    "Bytes of a message that is too large after which it is given up, also where it has not ended; 20MB unless said otherwise.",
+    null,
+  ),
+  max_open_calls: optional(COUNT, "Requests that may wait at once, in each direction.", null),
+  max_sessions: optional(COUNT, "Sessions of clients that come by HTTP.", null),
+  max_parked: optional(size(), "Bytes of messages that wait for something of ours.", null),
+  max_children: optional(COUNT, "Child processes at once.", null),
+  max_connections: optional(COUNT, "Connections of clients that come by HTTP.", null),
+  max_upstream_connections: optional(COUNT, "Connections to a server at a URL.", null),
+});
+
+const TIMEOUTS = map({
+  connection: optional(duration(), "Until a server at a URL has been reached and has answered.", null),
+  tool_list: optional(duration(), "For the whole tool list.", null),
+  child_grace: optional(duration(), "Between closing a child's stdin and killing it.", null),
+  session_idle: optional(
+    duration(),
+    "How long a session by HTTP that nobody uses keeps its server process or its session at the server.",
+    null,
+  ),
+  slow_reader: optional(
+    duration(),
+    "How long a client that has closed stdin may take nothing of what is left for it.",
+    null,
+  ),
+});
+
+const AUDIT_INCLUDE = map({
+  fields: optional(
+    list(choice(AUDIT_FIELDS)),
+    "What a record says where it is known, beside what every record says; all of these unless said otherwise.",
+    null,
+  ),
+  classes: optional(
+    list(choice(["pass", "log", "review"])),
+    "Which classes of messages have a record, in place of level. What is refused, changed or odd has one in any case.",
+    null,
+  ),
+});
+const AUDIT = map({
+  file: needed(FILE, "Where to write, as JSON Lines."),
+  level: optional(
+    choice(["default", "all"]),
+    "all adds what simply passes, and the latency of answers.",
+    "default" as const,
+  ),
+  on_error: optional(
+    choice(["continue", "block"]),
+    "What happens to messages while the log cannot be written.",
+    "continue" as const,
+  ),
+  include: optional(AUDIT_INCLUDE, "What to write. Arguments and results never are.", null),
+});
+
+const REDIS = url(["redis:", "rediss:"]);
+const STORE: Shape<"memory"> = {
+  what: "memory",
+  read(node, page) {
+    const isRedis = node.kind === "scalar" && typeof node.value === "string" && /^rediss?:/.test(node.value);
+    if (!isRedis) return choice(["memory"]).read(node, page);
+    page.source.hide(node);
+    return page.wrong(node, "not-yet", "A shared store (redis) is not in this version yet", "Write memory");
+  },
+  schema: () => ({
+    anyOf: [{ const: "memory" }, { ...REDIS.schema(), pattern: "^rediss?:", description: "Not in this version yet." }],
+  }),
+};
+const STATE_KEYS = map({
+  store: optional(STORE, "Where it is kept.", "memory" as const),
+  ttl: optional(duration(), "How long a session that is silent is remembered.", null),
+  max_sessions: optional(COUNT, "How many sessions are remembered.", null),
+  max_conversations: optional(COUNT, "How many requests and answers are remembered.", null),
+});
+const NO_STATE: StateSettings = Object.freeze({
+  store: "memory",
+  ttlMs: null,
+  maxSessions: null,
+  maxConversations: null,
+});
+const STATE = byKind<StateSettings>(
+  {
+    text: refine(STORE, () => NO_STATE),
+    map: refine(STATE_KEYS, ({ ttl, ...rest }) => Object.freeze({ ...rest, ttlMs: ttl })),
+  },
+  "memory, or a map of keys",
+);
+
+const NAMING_HEADER = text({
+  what: "the name of a header that says who the client is",
+  pattern: IDENTITY_HEADER,
+  examples: ["X-Forwarded-User"],
+});
+const AUTH_KEYS = map({
+  tokens: optional(FILE, "A file with a name and a token on each line.", null),
+  jwks: optional(url(), "Where the keys of the issuer are.", null),
+  issuer: optional(text(), "Who signs tokens.", null),
+  audience: optional(text(), "For whom they are signed.", null),
+  scopes: optional(list(text()), "What they must be good for.", NONE),
+  identity_header: optional(NAMING_HEADER, "The header in which a proxy before this one names the client.", null),
+});
+const AUTH: Shape<AuthSettings> = refine(AUTH_KEYS, (given, node, page) => {
+  const { tokens, jwks, issuer, audience, scopes, identityHeader } = given;
+  const wrong = (message: string, suggestion: string): Wrong =>
+    page.wrong(node.kind === "map" ? headOf(node) : node, "wrong-value", message, suggestion);
+  // Whoever was let in has a name already, and it is the one that was checked.
+  const warnOfHeader = (): void => {
+    if (identityHeader === null) return;
+    const message = "identity_header has no effect: tokens say who the client is";
+    page.warn(node.kind === "map" ? headOf(node) : node, "no-effect", message, "Take it out, or the tokens");
+  };
+  const isJwt = jwks !== null || issuer !== null || audience !== null || scopes.length > 0;
+  if (tokens !== null) {
+    warnOfHeader();
+    if (isJwt) return wrong("Tokens come from a file or from an issuer, not from both", "Take tokens out, or the rest");
+    return { kind: "tokens", file: tokens, identityHeader };
+  }
+  if (!isJwt && identityHeader !== null) return { kind: "open", identityHeader };
+  if (jwks === null || issuer === null || audience === null) {
+    const suggestion = "Write tokens, or jwks, issuer and audience, or identity_header";
+    return wrong(isJwt ? "Keys alone do not say whose tokens to take" : "auth says nothing", suggestion);
+  }
+  warnOfHeader();
+  return { kind: "jwt", jwks, issuer, audience, scopes, identityHeader };
+});
+
+const LOG = map({
+  level: optional(choice(["error", "warn", "info", "debug"]), "How much is logged.", null),
+  format: optional(choice(["text", "json"]), "How it is written.", null),
+  file: optional(FILE, "Where to write it as well.", null),
+});
+
+/** Keys that belong into a section, or into another file. */
+const ELSEWHERE: Meanings = {
+  ...belongTo("tools", ["deny", "allow", "pin", "hide", "not_found"]),
+  ...belongTo("upstream", ["command", "url", "headers", "env", "cwd", "on_loss"]),
+  args: ARGUMENTS,
+  ...belongTo("interceptor", ["rules", "chain", "method_interceptors", "interceptors", "enabled", "mode"]),
+  ...belongTo("auth", ["tokens", "jwks", "issuer", "audience", "scopes", "identity_header"]),
+  ...belongTo("limits", ["max_message", "max_sessions", "max_open_calls", "max_children", "max_connections"]),
+  ...belongTo("timeouts", ["connection", "tool_list", "child_grace"]),
+  mcpServers:
+    "That is the config of a client. Here a server is upstream: { command: [npx, some-server], env: { NAME: value } }",
+  servers: "One file is for one server: write upstream: { command: [npx, some-server] }",
+  conditions: "Put it into a rule, under interceptor: { rules: [{ id: …, conditions: …, actions: … }] }",
+  actions: "Put it into a rule, under interceptor: { rules: [{ id: …, conditions: …, actions: … }] }",
+};
+
+function belongTo(section: string, keys: readonly string[]): Meanings {
+  return Object.fromEntries(keys.map((key) => [key, `It belongs to ${section}: { ${key}: … }`]));
+}
+
+/** A policy file. */
+export const POLICY = map(
+  {
+    version: optional(versionShape(), "The version of this format: 1.", 1 as const),
+    upstream: optional(UPSTREAM, "The server.", null),
+    listen: optional(place(), "Where clients come in by HTTP: a port, or host:port.", null),
+    tools: optional(TOOLS, "Which tools clients may see and call.", TOOLS.defaults),
+    prompts: optional(PROMPTS, "Which prompts clients may see and get.", PROMPTS.defaults),
+    resources: optional(RESOURCES, "Which resources clients may see and read.", RESOURCES.defaults),
+    validate: optional(
+      choice(["lists", "results"]),
+      "What the server's answers are checked for: lists of tools, or all results of methods of MCP.",
+      "lists" as const,
+    ),
+    interceptor: optional(INTERCEPTOR, "Rules and interceptors.", NO_INTERCEPTOR),
+    limits: optional(LIMITS, "Everything that can grow, and how far.", LIMITS.defaults),
+    timeouts: optional(TIMEOUTS, "How long things may take.", TIMEOUTS.defaults),
+    audit: optional(AUDIT, "The audit log.", null),
+    record: later(RECORD, "A byte-exact recording."),
+    state: optional(STATE, "What is remembered of sessions, and where.", NO_STATE),
+    experiments: later(EXPERIMENTS, "Two sets of rules compared."),
+    anomaly: later(ANOMALY, "Scores against what was learnt."),
+    auth: optional(AUTH, "Who may come in by HTTP.", null),
+    dashboard: later(DASHBOARD, "The dashboard, on a port of its own."),
+    metrics: later(METRICS, "Metrics for Prometheus."),
+    tracing: later(TRACING, "Traces for OpenTelemetry."),
+    log: optional(LOG, "The log for people.", LOG.defaults),
+  },
+  "keys and values",
+  ELSEWHERE,
+) satisfies Shape<PolicySettings>;
+
+function versionShape(): Shape<1> {
+  const known = choice([1]);
+  return {
+    ...known,
+    read(node, page) {
+      if (node.kind === "scalar" && (node.value === 1 || typeof node.value !== "number")) return known.read(node, page);
+      return page.wrong(
+        node,
+        "wrong-value",
+        `Version ${page.source.quote(node)} is not known here`,
+        "Write version: 1, or use a newer Fairlead",
+      );
+    },
+  };
+}

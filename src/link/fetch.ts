@@ -1,0 +1,155 @@
+import { request as plainRequest, type RequestOptions } from "node:http";
+import { request as secureRequest } from "node:https";
+import { type LookupFunction, isIP, type Socket } from "node:net";
+import { lookup } from "node:dns";
+import { rootCertificates } from "node:tls";
+import { createPieces } from "../wire/pieces.ts";
+import { isLoopback } from "./loopback.ts";
+import { type Nearness, nearness } from "./reach.ts";
+import { loginFailed, shown } from "./trouble.ts";
+
+/** Asks a server that somebody else named, with limits on where it is, how long it takes and how much it says. */
+export type Fetch = (url: string, options: FetchOptions) => Promise<Response>;
+
+/** A request. */
+export interface FetchOptions {
+  readonly method: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body?: string | URLSearchParams | null | undefined;
+}
+
+/** How a server is reached. */
+export interface Reach {
+  /** Hosts nearer than this are not asked: a server out there has no business with what is close to us. */
+  readonly nearest: Nearness;
+  /** Certificates to trust beside the usual ones: the text of a PEM file. */
+  readonly ca: string | null;
+  /** Another way to a server, where there is one: through a proxy, say. TLS is its business too. */
+  readonly dial: ((url: URL) => Promise<Socket> | null) | null;
+  /** How long one request may take, from the first byte to the last. */
+  readonly timeoutMs?: number;
+}
+
+/** The most a server may say. */
+export const MAX_BODY_BYTES = 262_144;
+const MAX_REQUEST_MS = 20_000;
+const MAX_REDIRECTS = 3;
+
+/** Makes a fetch for people who do not trust those they ask. */
+export function createFetch(reach: Reach): Fetch {
+  return async function fetch(target, { method, headers, body = null }) {
+    const signal = AbortSignal.timeout(reach.timeoutMs ?? MAX_REQUEST_MS);
+    const payload = body === null ? null : body.toString();
+    let url = new URL(target);
+    for (let hops = 0; ; hops++) {
+      const answer = await ask(reach, url, { method, headers, signal, payload });
+      const next = answer.location === null || method !== "GET" || hops === MAX_REDIRECTS ? null : answer.location;
+      // Only within the same origin: whoever was checked is whoever is asked.
+      if (next === null || !URL.canParse(next, url.href) || new URL(next, url).origin !== url.origin) {
+        return toResponse(answer);
+      }
+      url = new URL(next, url);
+    }
+  };
+}
+
+interface Answer {
+  readonly status: number;
+  readonly location: string | null;
+  readonly body: Buffer;
+}
+
+interface Question {
+  readonly method: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly signal: AbortSignal;
+  readonly payload: string | null;
+}
+
+async function ask(reach: Reach, url: URL, { method, headers, signal, payload }: Question): Promise<Answer> {
+  const host = url.hostname.replace(/^\[|\]$/g, "");
+  if (isLoopback(url.hostname) || isIP(host) !== 0) checkNearness(reach, isIP(host) === 0 ? "127.0.0.1" : host);
+  const socket = await (reach.dial?.(url) ?? null);
+  const isSecure = url.protocol === "https:";
+  const settings: RequestOptions = {
+    method,
+    signal,
+    headers: {
+      ...headers,
+      host: url.host,
+      "user-agent": "fairlead",
+      "accept-encoding": "identity",
+      connection: "close",
+      ...(payload === null ? {} : { "content-length": String(Buffer.byteLength(payload)) }),
+    },
+    maxHeaderSize: 32_768,
+    lookup: guardedLookup(reach),
+    // An agent would make a connection of its own.
+    ...(socket === null ? { agent: false } : { protocol: "http:", createConnection: () => socket }),
+    ...(reach.ca === null ? {} : { ca: [...rootCertificates, reach.ca] }),
+  };
+  return new Promise((resolve, reject) => {
+    const fail = (reason: string): void => reject(loginFailed(`${shown(url)} ${reason}`, "Try again later"));
+    const request = (isSecure && socket === null ? secureRequest : plainRequest)(url, settings, (response) => {
+      const pieces = createPieces();
+      response.on("data", (chunk: Buffer) => {
+        pieces.push(chunk);
+        if (pieces.size > MAX_BODY_BYTES) request.destroy(new Error("says too much"));
+      });
+      response.on("end", () => {
+        const { statusCode = 0, headers } = response;
+        const isRedirect = statusCode >= 300 && statusCode < 400;
+        const location = (isRedirect ? headers.location : null) ?? null;
+        resolve({ status: statusCode, location, body: pieces.join() });
+      });
+      response.on("error", onError);
+    });
+    const onError = (error: NodeJS.ErrnoException): void => {
+      if (error.name === "ProxyError") reject(error);
+      else if (signal.aborted) fail("does not answer");
+      else fail(error.code === undefined ? error.message : `cannot be reached (${error.code})`);
+    };
+    request.on("error", onError);
+    request.end(payload ?? undefined);
+  });
+}
+
+/** Looks a name up and lets through what is not too near. The connection is made to the addresses that were checked. */
+function guardedLookup(reach: Reach): LookupFunction {
+  return (hostname, options, callback) => {
+    lookup(hostname, { ...options, all: true }, (error, addresses) => {
+      if (error !== null) return callback(error, [], 0);
+      try {
+        for (const { address } of addresses) checkNearness(reach, address);
+      } catch (refusal) {
+        return callback(refusal as Error, [], 0);
+      }
+      if (options.all === true) callback(null, addresses);
+      else callback(null, addresses[0].address, addresses[0].family);
+    });
+  };
+}
+
+function checkNearness({ nearest }: Reach, address: string): void {
+  if (nearness(address) <= nearest) return;
+  const where = nearness(address) === 2 ? "on this machine" : "in a private network";
+  throw loginFailed(`the server sent us to an address ${where}`, "Trust it only if you know why it does that");
+}
+
+function toResponse({ status, body }: Answer): Response {
+  if (status < 200 || status > 599) return new Response(null, { status: 502 });
+  const hasNoBody = status === 204 || status === 205 || status === 304;
+  const text = body.toString("utf8");
+  // Metadata is often a file, served under whatever type its name suggests.
+  const type = isJson(text) ? "application/json" : "text/plain";
+  return new Response(hasNoBody ? null : text, { status, headers: { "content-type": type } });
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,101 @@
+import { authorize } from "./authorize.ts";
+import type { Challenge } from "./challenge.ts";
+import { givenClient, register } from "./client.ts";
+import { discover, findIssuer, guessIssuer, type Place } from "./discovery.ts";
+import { createFetch, type Reach } from "../link/fetch.ts";
+import { refresh } from "./grant.ts";
+import { nearnessOf, readEndpoint } from "../link/reach.ts";
+import { openRedirect } from "./redirect.ts";
+import type { Grant, Memory, StoredClient } from "./store.ts";
+import { loginFailed, shown } from "../link/trouble.ts";
+
+/** The two ways to a token. */
+export interface Flow {
+  /** Without a person. Null where only a person can help. */
+  renew(memory: Memory, grant: Grant): Promise<Grant | null>;
+  /** With one. `isVain` is whether the server refused what the last login with this issuer brought. */
+  logIn(challenge: Challenge, memory: Memory | null, isVain: boolean): Promise<Memory>;
+}
+
+/** What both need. */
+export interface FlowOptions {
+  readonly server: URL;
+  readonly clientId: string | null;
+  readonly clientSecret: string | null;
+  readonly scopes: readonly string[] | null;
+  readonly timeoutMs: number;
+  readonly invite: (url: string) => void;
+  readonly now: () => number;
+  readonly reach: Pick<Reach, "ca" | "dial">;
+}
+
+/** Makes them for a server. */
+export async function createFlow(options: FlowOptions): Promise<Flow> {
+  const { server, clientId, clientSecret, timeoutMs, invite, now, reach } = options;
+  // A server may send us to hosts that are as far away as it is, or farther.
+  const fetch = createFetch({ ...reach, nearest: await nearnessOf(server.hostname) });
+
+  return {
+    async renew({ issuer: name, isGuessed, client, resource }, grant) {
+      const url = readEndpoint(name, "the authorization server");
+      const issuer = isGuessed ? guessIssuer(url) : await findIssuer(fetch, url);
+      if (issuer === null) throw loginFailed(`${shown(url)} has lost its metadata`, "Try again later");
+      return refresh(fetch, { issuer, client, grant, resource, now: now() });
+    },
+
+    async logIn(challenge, memory, isVain) {
+      const place = await discover(fetch, server, challenge);
+      const { issuer, isGuessed, resource } = place;
+      if (isVain && memory?.issuer === issuer.issuer) throw refusedAgain(challenge);
+      // Who runs the server could have the secret of a client sent to themselves.
+      if (clientId !== null && memory !== null && memory.issuer !== issuer.issuer) throw moved(issuer.issuer);
+      const scopes = chooseScopes(options.scopes, challenge, place, memory?.grant ?? null);
+      const known = memory?.issuer === issuer.issuer ? usable(memory.client, scopes, now()) : null;
+      const redirect = await openRedirect(known?.redirectUri ?? null);
+      try {
+        const registered = known?.redirectUri === redirect.uri ? known : null;
+        const client =
+          clientId === null
+            ? (registered ?? (await register(fetch, issuer, redirect.uri, scopes)))
+            : givenClient(issuer, clientId, clientSecret);
+        const grant = await authorize(fetch, { place, client, scopes, redirect, timeoutMs, invite, now });
+        return { server: server.href, issuer: issuer.issuer, isGuessed, resource, client, grant };
+      } finally {
+        redirect.close();
+      }
+    },
+  };
+}
+
+function refusedAgain({ wantsMoreScope }: Challenge): Error {
+  const reason = `the server refuses the token it has just given${wantsMoreScope ? " as not enough" : ""}`;
+  return loginFailed(reason, "Ask whoever runs the server what your account may do");
+}
+
+function moved(issuer: string): Error {
+  const reason = `the server now sends us to another issuer: ${shown(new URL(issuer))}`;
+  return loginFailed(reason, "If that is right, register there and give the client id you get");
+}
+
+/** A client that was registered before, if it will still do. */
+function usable(client: StoredClient, scopes: readonly string[], now: number): StoredClient | null {
+  const isOver = client.expiresAt !== null && client.expiresAt <= now;
+  return isOver || !scopes.every((scope) => client.scopes.includes(scope)) ? null : client;
+}
+
+/** What to ask for: what the user said, or else the challenge, or else what the server knows of. */
+function chooseScopes(
+  wanted: readonly string[] | null,
+  challenge: Challenge,
+  { scopes: known, issuer }: Place,
+  grant: Grant | null,
+): string[] {
+  const scopes = new Set(wanted ?? (challenge.scopes.length > 0 ? challenge.scopes : known));
+  if (challenge.wantsMoreScope) {
+    // More than before, not instead of it: what worked must go on working.
+    for (const scope of [...(grant?.asked ?? []), ...(grant?.scopes ?? []), ...challenge.scopes]) scopes.add(scope);
+  }
+  const offered: unknown = issuer.scopes_supported;
+  if (scopes.size > 0 && Array.isArray(offered) && offered.includes("offline_access")) scopes.add("offline_access");
+  return [...scopes];
+}

@@ -1,0 +1,147 @@
+import { createHash, randomBytes } from "node:crypto";
+import {
+  closeSync,
+  constants,
+  fstatSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  statSync,
+  unlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { join } from "node:path";
+import { ProxyError } from "../errors.ts";
+
+/** What a login brought. */
+export interface Grant {
+  readonly accessToken: string;
+  readonly refreshToken: string | null;
+  /** Milliseconds since 1970; null where nobody said. */
+  readonly expiresAt: number | null;
+  /** What it is good for, as far as we were told. */
+  readonly scopes: readonly string[];
+  /** What was asked for. */
+  readonly asked: readonly string[];
+  readonly by: "login" | "refresh";
+  readonly at: number;
+}
+
+/** Who we are to an issuer. */
+export interface StoredClient {
+  readonly id: string;
+  readonly secret: string | null;
+  readonly method: "basic" | "post";
+  /** The address it was registered with; null for a client that was registered by hand. */
+  readonly redirectUri: string | null;
+  /** The scopes it was registered for. */
+  readonly scopes: readonly string[];
+  readonly expiresAt: number | null;
+}
+
+/** What is known about a server one has logged in to. It holds for that server and that issuer only. */
+export interface Memory {
+  readonly server: string;
+  readonly issuer: string;
+  readonly isGuessed: boolean;
+  readonly resource: string | null;
+  readonly client: StoredClient;
+  readonly grant: Grant | null;
+}
+
+/** Keeps what is known about one server in a file that only its owner can read. */
+export interface Store {
+  /** The file that says that somebody is at work on this one. */
+  readonly lockFile: string;
+  /** Null where nobody has logged in, or the file is not what we wrote. */
+  read(): Memory | null;
+  write(memory: Memory): void;
+}
+
+/** Opens the store of a server. Throws a ProxyError where the directory cannot be used. */
+export function openStore(directory: string, server: string): Store {
+  const name = createHash("sha256").update(server).digest("hex").slice(0, 32);
+  const file = join(directory, `${name}.json`);
+  prepare(directory);
+  return {
+    lockFile: join(directory, `${name}.lock`),
+    read() {
+      const memory = parse(readOwn(file));
+      return memory?.server === server ? memory : null;
+    },
+    write(memory) {
+      const next = `${file}.${randomBytes(6).toString("hex")}`;
+      try {
+        writeFileSync(next, `${JSON.stringify({ version: 1, ...memory }, null, 2)}\n`, { mode: 0o600, flag: "wx" });
+        // Whoever reads sees the old one or the new one, never half of one.
+        renameSync(next, file);
+      } catch (cause) {
+        discard(next);
+        throw notWritable(directory, (cause as NodeJS.ErrnoException).code ?? "it cannot be written");
+      }
+    },
+  };
+}
+
+function prepare(directory: string): void {
+  try {
+    mkdirSync(directory, { recursive: true, mode: 0o700 });
+  } catch (cause) {
+    throw notWritable(directory, (cause as NodeJS.ErrnoException).code ?? "it cannot be made");
+  }
+  // Whoever can replace the file can have us use a token of theirs.
+  if (process.platform !== "win32" && (statSync(directory).mode & 0o022) !== 0) {
+    throw notWritable(directory, "others may write to it: chmod 700 it");
+  }
+}
+
+/** The text of a file that is ours, else an empty one. */
+function readOwn(file: string): string {
+  let descriptor: number;
+  try {
+    descriptor = openSync(file, constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0));
+  } catch {
+    return "";
+  }
+  try {
+    const stats = fstatSync(descriptor);
+    const isOurs = process.getuid === undefined || stats.uid === process.getuid();
+    return stats.isFile() && isOurs && stats.size <= MAX_FILE_BYTES ? readFileSync(descriptor, "utf8") : "";
+  } catch {
+    return "";
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+const MAX_FILE_BYTES = 1_048_576;
+
+function parse(text: string): Memory | null {
+  try {
+    const { version, ...memory } = JSON.parse(text) as Memory & { version: unknown };
+    const { grant, client } = memory;
+    const isWhole =
+      version === 1 &&
+      typeof memory.issuer === "string" &&
+      typeof client.id === "string" &&
+      Array.isArray(client.scopes) &&
+      (grant === null ||
+        (typeof grant.accessToken === "string" && typeof grant.at === "number" && Array.isArray(grant.asked)));
+    return isWhole ? memory : null;
+  } catch {
+    return null;
+  }
+}
+
+function discard(file: string): void {
+  try {
+    unlinkSync(file);
+  } catch {
+    // It was never made.
+  }
+}
+
+function notWritable(directory: string, reason: string): ProxyError {
+  return new ProxyError("FILE_NOT_WRITABLE", `Cannot keep logins in ${directory}`, reason);
+}

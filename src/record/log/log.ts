@@ -1,0 +1,83 @@
+import { appendFileSync } from "node:fs";
+import { showText } from "../../message/text.ts";
+import { safeJson } from "./safe-json.ts";
+
+/** How much a line matters. */
+export type Level = "error" | "warn" | "info" | "debug";
+
+/** The levels, the gravest first. */
+export const LEVELS: readonly Level[] = ["error", "warn", "info", "debug"];
+
+/** The log for people. It goes to stderr, because stdout belongs to the protocol. */
+export interface Log {
+  error(text: string, fields?: Fields): void;
+  warn(text: string, fields?: Fields): void;
+  info(text: string, fields?: Fields): void;
+  debug(text: string, fields?: Fields): void;
+}
+
+/** What a line says beside its text, by name. */
+export type Fields = Readonly<Record<string, string | number | boolean | null>>;
+
+/** How a log is made. */
+export interface LogOptions {
+  readonly level?: Level;
+  readonly format?: "text" | "json";
+  /** A file that gets every line as well. */
+  readonly file?: string | null;
+  /** Where lines go: stderr, unless said otherwise. */
+  readonly write?: (line: string) => void;
+  readonly now?: () => Date;
+}
+
+/** A log that says nothing. */
+export const SILENT_LOG: Log = { error() {}, warn() {}, info() {}, debug() {} };
+
+/** Makes a log. */
+export function createLog(options: LogOptions = {}): Log {
+  const { level = "info", format = "text", file = null, write = writeToStderr, now = () => new Date() } = options;
+  const least = LEVELS.indexOf(level);
+
+  function add(lineLevel: Level, text: string, fields: Fields = {}): void {
+    if (LEVELS.indexOf(lineLevel) > least) return;
+    const time = now().toISOString();
+    const line =
+      format === "json"
+        ? safeJson({ time, level: lineLevel, message: text, ...fields })
+        : `${time} ${lineLevel.padEnd(5)} ${showText(text, MAX_LINE_CHARACTERS)}${showFields(fields)}`;
+    write(`${line}\n`);
+    if (file === null) return;
+    try {
+      appendFileSync(file, `${line}\n`, { mode: 0o600 });
+    } catch {
+      // It was writable when we started, and stderr has the line.
+    }
+  }
+
+  return {
+    error: (text, fields) => add("error", text, fields),
+    warn: (text, fields) => add("warn", text, fields),
+    info: (text, fields) => add("info", text, fields),
+    debug: (text, fields) => add("debug", text, fields),
+  };
+}
+
+// A reader of stderr that stopped reading must not make us keep all it misses.
+function writeToStderr(line: string): void {
+  // One that is gone is no reason to go, too.
+  if (process.stderr.listenerCount("error") === 0) process.stderr.on("error", () => {});
+  if (process.stderr.writableLength < MAX_QUEUED_BYTES) process.stderr.write(line);
+}
+
+const MAX_QUEUED_BYTES = 1024 * 1024;
+
+function showFields(fields: Fields): string {
+  return Object.entries(fields)
+    .map(
+      ([name, value]) =>
+        ` ${name}=${safeJson(typeof value === "string" ? value.slice(0, MAX_LINE_CHARACTERS) : value)}`,
+    )
+    .join("");
+}
+
+const MAX_LINE_CHARACTERS = 2000;

@@ -1,0 +1,155 @@
+import {
+  closeSync,
+  constants,
+  fstatSync,
+  fsyncSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
+import { ProxyError } from "../../errors.ts";
+import type { Pin, Pins } from "../../policy/pins.ts";
+import { whole } from "../../message/message.ts";
+import { scan } from "../../message/scan.ts";
+import { realPath } from "../audit/file.ts";
+import { takeTurn } from "../file-lock.ts";
+
+/** The file that remembers the definitions of tools, of one server or of several. */
+export interface LockFile {
+  /** What is remembered of a server; null where nothing ever was. Throws a ProxyError where the file is damaged. */
+  read(server: string): Pins | null;
+  /** Changes when the file does; null where there is none. */
+  stamp(): string | null;
+  /** Remembers something else of a server. Others may write at the same time: what they remember stays. */
+  update(server: string, change: (pins: Pins | null) => Pins): Promise<void>;
+}
+
+/** Opens the file. It is made when something is first remembered. */
+export function openLockFile(path: string): LockFile {
+  return {
+    read: (server) => readServers(path).get(server) ?? null,
+    stamp() {
+      try {
+        const { ino, size, mtimeMs } = statSync(path);
+        return `${ino}/${size}/${mtimeMs}`;
+      } catch {
+        return null;
+      }
+    },
+    async update(server, change) {
+      // A link stays a link: what it leads to is written.
+      const file = realPath(path);
+      const leave = await takeTurn(`${file}.busy`).catch((cause: unknown) => {
+        throw notWritable(path, cause);
+      });
+      try {
+        // Read only now: whoever was here before us may have written.
+        const servers = readServers(path);
+        servers.set(server, change(servers.get(server) ?? null));
+        write(path, file, servers);
+      } finally {
+        leave();
+      }
+    },
+  };
+}
+
+type Servers = Map<string, Pins>;
+
+const MAX_FILE_BYTES = 64 * 1024 * 1024;
+const HASH = /^sha256:[0-9a-f]{64}$/;
+
+function readServers(path: string): Servers {
+  const text = readText(path);
+  if (text === null) return new Map();
+  // Strictly: a name that stands twice, say after a merge, has two meanings.
+  if (scan(whole(Buffer.from(text))).fault !== null) throw damaged(path, "it is no JSON that everyone reads alike");
+  const value: unknown = JSON.parse(text);
+  if (!isObject(value) || !isObject(value["servers"])) throw damaged(path, "it has no servers");
+  if (value["version"] !== 1) throw damaged(path, "its version is not 1");
+  return new Map(
+    Object.entries(value["servers"]).map(([server, entry]) => {
+      if (!isObject(entry) || !isObject(entry["tools"])) throw damaged(path, "a server in it has no tools");
+      const pins = Object.entries(entry["tools"]).map(([name, pin]): [string, Pin] => {
+        if (!isPin(pin)) throw damaged(path, "a tool in it has no hash");
+        return [name, pin];
+      });
+      return [server, new Map(pins)];
+    }),
+  );
+}
+
+function isPin(value: unknown): value is Pin {
+  const hashes: unknown[] = Array.isArray(value) ? value : [value];
+  return hashes.length > 0 && hashes.every((hash) => typeof hash === "string" && HASH.test(hash));
+}
+
+/** The text of the file, or null where there is none. What is there and cannot be read is not the same as nothing. */
+function readText(path: string): string | null {
+  let descriptor: number;
+  try {
+    // A pipe in its place must not keep us waiting.
+    descriptor = openSync(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
+  } catch (cause) {
+    const { code } = cause as NodeJS.ErrnoException;
+    if (code === "ENOENT") return null;
+    throw new ProxyError("FILE_NOT_READABLE", `Cannot read ${path}`, `${code}: check its permissions`, { cause });
+  }
+  try {
+    const stats = fstatSync(descriptor);
+    if (!stats.isFile() || stats.size > MAX_FILE_BYTES) throw damaged(path, "it is too large, or no file");
+    return readFileSync(descriptor, "utf8");
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+function write(path: string, file: string, servers: Servers): void {
+  // It is our turn: what is there under this name was left by somebody who was killed.
+  const next = `${file}.next`;
+  try {
+    rmSync(next, { force: true });
+    const descriptor = openSync(next, "wx", 0o600);
+    try {
+      writeFileSync(descriptor, encode(servers));
+      fsyncSync(descriptor);
+    } finally {
+      closeSync(descriptor);
+    }
+    // Whoever reads sees the old one or the new one, never half of one.
+    renameSync(next, file);
+  } catch (cause) {
+    rmSync(next, { force: true });
+    throw notWritable(path, cause);
+  }
+}
+
+/** Sorted and one tool to a line, so that a change is seen as one in a diff. */
+function encode(servers: Servers): string {
+  const entries = sorted(servers).map(([server, pins]): [string, object] => [
+    server,
+    { tools: Object.fromEntries(sorted(pins)) },
+  ]);
+  return `${JSON.stringify({ version: 1, servers: Object.fromEntries(entries) }, null, 2)}\n`;
+}
+
+function sorted<T>(map: ReadonlyMap<string, T>): [string, T][] {
+  return [...map].sort(([one], [other]) => (one < other ? -1 : 1));
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function damaged(path: string, why: string): ProxyError {
+  const remedy = `${why}: restore it, or delete it and accept the tools anew`;
+  return new ProxyError("BAD_LOCK_FILE", `Not a lock file: ${path}`, remedy);
+}
+
+function notWritable(path: string, cause: unknown): ProxyError {
+  const { code, message } = cause as NodeJS.ErrnoException;
+  return new ProxyError("FILE_NOT_WRITABLE", `Cannot write to ${path}`, code ?? message, { cause });
+}

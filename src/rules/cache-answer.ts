@@ -1,0 +1,122 @@
+import type { CachedAnswer } from "../store/answers.ts";
+import { createHash } from "node:crypto";
+import { OPEN_OBJECT } from "../message/characters.ts";
+import { splice } from "../message/edit.ts";
+import { flatten } from "../message/flatten.ts";
+import { fold, isAlike } from "../message/fold.ts";
+import { eachMember, findMember, readString } from "../message/members.ts";
+import { type Message, whole } from "../message/message.ts";
+import type { Era } from "../session/era.ts";
+
+/** Who asks what, as far as it decides who else may hear the answer. */
+export interface CacheQuestion {
+  /** The key of the rule, with its variables filled in. */
+  readonly key: string;
+  readonly rule: string;
+  readonly scope: "private" | "shared";
+  /** Which server answers. */
+  readonly server: string;
+  readonly era: Era;
+  readonly method: string;
+  readonly subject: string | null;
+  /** Who may be given a private answer again; null where that cannot be told. */
+  readonly audience: string | null;
+}
+
+/** Why a request must not be answered from memory, nor its answer remembered; null where nothing speaks against it. */
+export function refuseToCache({ bytes, envelope, direction }: Message): string | null {
+  if (envelope.kind !== "request" || direction !== "up") return "only what a client asks for is kept";
+  if (UNKEPT.has(envelope.method.name) || envelope.method.name.startsWith("tasks/"))
+    return `${envelope.method.name} does more than ask`;
+  if (envelope.params === null) return null;
+  let reason: string | null = null;
+  eachMember(bytes, envelope.params, (key) => {
+    if (key === "inputResponses" || key === "requestState") reason = "it continues what was begun";
+    else if (key === "task") reason = "it begins a task";
+  });
+  return reason;
+}
+
+// They change something, or what they say holds for one connection.
+const UNKEPT = new Set([
+  "initialize",
+  "ping",
+  "logging/setLevel",
+  "resources/subscribe",
+  "resources/unsubscribe",
+  "subscriptions/listen",
+]);
+
+/**
+ * The key that an answer is kept under. What two parts say cannot be taken for what two others say. Null where it is not
+ * known who asks, and nobody else may hear the answer.
+ */
+export function cacheKey(question: CacheQuestion): string | null {
+  const { key, rule, scope, server, era, method, subject, audience } = question;
+  if (scope === "private" && audience === null) return null;
+  const owner = scope === "shared" ? [] : [audience];
+  return createHash("sha256")
+    .update(JSON.stringify([scope, owner, server, rule, era, method, subject, key]))
+    .digest("base64url");
+}
+
+/**
+ * What of an answer may be kept, or why nothing. Errors are not, nor what asks for more, nor what only says that a task
+ * has begun; what went wrong in a tool is not, unless told.
+ */
+export function keepAnswer({ bytes, envelope }: Message, keepErrors = false): CachedAnswer | { readonly not: string } {
+  if (envelope.kind !== "result") return { not: "it is no result" };
+  const { result } = envelope;
+  if (bytes[result.start] !== OPEN_OBJECT) return { not: "its result is no object" };
+  let not: string | null = null;
+  let ttlMs: number | null = null;
+  let isPrivate = false;
+  eachMember(bytes, result, (key, value) => {
+    const text = bytes.toString("latin1", value.start, Math.min(value.end, value.start + MAX_LOOK_BYTES));
+    switch (key) {
+      case "resultType":
+        if (readString(bytes, value) !== "complete") not = "it is not complete";
+        break;
+      case "isError":
+        if (text !== "false" && !keepErrors) not = "it says that something went wrong";
+        break;
+      case "inputRequests":
+        not = "it asks for more";
+        break;
+      case "task":
+      case "taskId":
+        not = "it says that a task has begun";
+        break;
+      case "ttlMs":
+        ttlMs = Number(text);
+        break;
+      case "cacheScope":
+        isPrivate ||= readString(bytes, value) !== "public";
+        break;
+      case "_meta":
+        if (findMember(bytes, value, RELATED_TASK) !== null) not = "it belongs to a task";
+        break;
+      default:
+        // Some clients would take it for one of the above.
+        if (key.length > MAX_KEY_CHARACTERS || isAlike(key, GUARDED)) not = "it can be read in two ways";
+    }
+  });
+  if (not !== null) return { not };
+  if (ttlMs !== null && !(ttlMs > 0)) return { not: "it holds for this moment only" };
+  // A copy: the bytes of a message are a window on what was read with it.
+  const copy = Buffer.from(flatten({ bytes, ...result, ascii: false }));
+  return { result: copy, ttlMs, isPrivate };
+}
+
+const RELATED_TASK = "io.modelcontextprotocol/related-task";
+const MAX_LOOK_BYTES = 40;
+const MAX_KEY_CHARACTERS = 1024;
+const GUARDED = new Set(["resultType", "isError", "inputRequests", "task", "taskId", "ttlMs", "cacheScope"].map(fold));
+
+/** The result for somebody else's question, with the time it has left. */
+export function resultFromCache({ result, ttlMs }: CachedAnswer, ageMs: number): Buffer {
+  const place = ttlMs === null ? null : findMember(result, { start: 0, end: result.length }, "ttlMs");
+  if (place === null || ttlMs === null) return result;
+  const left = Math.max(0, Math.floor(ttlMs - ageMs));
+  return splice(whole(result), [{ span: place, by: Buffer.from(String(left)) }]);
+}

@@ -1,0 +1,253 @@
+import { randomUUID } from "node:crypto";
+import { cacheKey, refuseToCache, resultFromCache } from "../cache-answer.ts";
+import { type Change, problem, removeParam, setAt, setParam, setResult } from "../../action/change.ts";
+import { encodeJson } from "../../action/encode.ts";
+import { composeEvent, followMessage, readHookVerdict } from "../hook.ts";
+import type { Transform } from "../transform/transform.ts";
+import { splice } from "../../message/edit.ts";
+import { whole } from "../../message/message.ts";
+import type { CompiledRule } from "../compiled-rule.ts";
+import type { Rule, RuleAction } from "../rule.ts";
+import type { Field } from "../../message/field.ts";
+import type { Json } from "../../message/json.ts";
+import { fillKey, fillText } from "../templates.ts";
+import { eraOf } from "../../session/era.ts";
+import { hideElements } from "./hide.ts";
+import type { ActionOf, ForkWatch } from "./services.ts";
+import { apply, BLOCKED, charge, detach, fail, refuse, signalOf, type Walk, waitFor } from "./walk.ts";
+
+/** The transforms of a policy, made once, by the action they belong to. */
+export type Transforms = ReadonlyMap<RuleAction, Transform>;
+
+/** How a rule is called in the audit log. */
+export function nameOf({ id }: Rule): string {
+  return `rule:${id}`;
+}
+
+/** Whether an action only watches: such are also carried out for a message that is refused. */
+export function isWatching(action: RuleAction): boolean {
+  return action.does === "log" || action.does === "metric" || (action.does === "webhook" && !action.waits);
+}
+
+/** Whether an action has a part in what becomes of a message. */
+export function isDeciding(action: RuleAction): boolean {
+  return action.does !== "fork" && action.does !== "set_state" && !isWatching(action);
+}
+
+/** Whether an action can say no, whatever the message is by then. */
+export function canRefuse({ does }: RuleAction): boolean {
+  return does === "block" || does === "inject_error" || does === "webhook" || does === "run_script";
+}
+
+/** Carries one action out. A promise only where something has to be waited for. */
+export function perform(
+  walk: Walk,
+  compiled: CompiledRule,
+  action: RuleAction,
+  transforms: Transforms,
+): void | Promise<void> {
+  const { rule } = compiled;
+  const { stop, look, services } = walk;
+  const name = nameOf(rule);
+  switch (action.does) {
+    case "allow":
+      walk.isAllowed = true;
+      return;
+    case "block": {
+      const code = action.code ?? BLOCKED;
+      const message = fillText(action.reason, look);
+      return refuse(walk, name, { code, message, data: { rule: rule.id, action: "block" } });
+    }
+    case "inject_error": {
+      const { code, data } = action;
+      const message = fillText(action.message, look);
+      // The value's own text: a number in it may be more than one of ours can hold.
+      const given = data === undefined ? undefined : (JSON.parse(encodeJson(data) ?? "null") as unknown);
+      return refuse(walk, name, { code, message, ...(given === undefined ? {} : { data: given }) });
+    }
+    case "delay":
+      return delay(walk, name, action.milliseconds);
+    case "set_param":
+      return apply(walk, name, inPlace(walk) ?? setParam(stop.message, action.field, action.value));
+    case "remove_param":
+      return apply(walk, name, inPlace(walk) ?? removeParam(stop.message, action.field));
+    case "set_result":
+      return changeResult(walk, name, action.field, action.value);
+    case "transform": {
+      const change = transformed(walk, action, transforms);
+      if (change === undefined) return fail(walk, name, "its transform was not made ready");
+      return change instanceof Promise ? applyLater(walk, name, change) : apply(walk, name, change);
+    }
+    case "log":
+      return services.report(action.level, name, fillText(action.message, look), describe(walk));
+    case "metric":
+      return services.metric(action.name, action.value);
+    case "webhook":
+      if (action.waits) return ask(walk, rule, action);
+      return services.tell(action, event(walk, rule, action.includeMessage));
+    case "run_script":
+      return ask(walk, rule, action);
+    case "fork":
+      if (stop.message.envelope.kind === "request" && !stop.isInner) walk.forks.push({ action, rule });
+      return;
+    case "cache":
+      return cache(walk, rule, action);
+    case "rate_limit":
+      return limit(walk, rule, action);
+    case "set_state":
+      if (!walk.session.note(action.key, action.value === null ? undefined : action.value))
+        fail(walk, name, "there is no room for more state in this session");
+      return;
+    case "hide":
+      return apply(walk, name, hideElements(stop.message, stop.view, compiled, look.work));
+  }
+}
+
+/** What an action would do, where its rule only watches; null where that is nothing. */
+export function foresee(walk: Walk, compiled: CompiledRule, action: RuleAction, transforms: Transforms): string | null {
+  const { stop, state } = walk;
+  if (action.does === "rate_limit") {
+    // Counted under a name of its own: what would have been refused shows, and what acts later starts from nothing.
+    const key = `observe:${limitKey(walk, compiled.rule, action)}`;
+    return state.limits.take(key, action.limit, action.windowMs).allowed ? null : action.does;
+  }
+  if (action.does === "hide")
+    return changesNothing(hideElements(stop.message, stop.view, compiled, walk.look.work)) ? null : action.does;
+  // Code of others is not run for nothing.
+  if (action.does === "transform" && action.transform.kind !== "module")
+    return changesNothing(transformed(walk, action, transforms)) ? null : action.does;
+  return isWatching(action) ? null : action.does;
+}
+
+/**
+ * Sends the copies of a message, when it is certain what goes on: those after the rule that wants them, and the tool filter
+ * after a change, may have refused it. Who is to hear the answer to the message itself is added to `watches`.
+ */
+export function sendCopies({ forks, turn, services }: Walk, watches: ForkWatch[]): void {
+  for (const { action, rule } of forks) {
+    try {
+      const watch = services.fork(action, rule, turn, turn.message);
+      if (watch !== null) watches.push(watch);
+    } catch (error) {
+      services.report("warn", nameOf(rule), `no copy was sent: ${String(error)}`);
+    }
+  }
+}
+
+function transformed({ stop: { message, view }, look }: Walk, action: RuleAction, transforms: Transforms) {
+  return transforms.get(action)?.(message, { direction: view.direction, method: view.method }, look.work);
+}
+
+function changesNothing(change: ReturnType<typeof transformed>): boolean {
+  return change !== undefined && "edits" in change && change.edits.length === 0;
+}
+
+/** What is inside another message can be changed only where it is. */
+function inPlace({ stop }: Walk): Change | null {
+  const { envelope } = stop.message;
+  const isThere = !stop.isInner || !("params" in envelope) || envelope.params !== null;
+  return isThere ? null : problem("it has no params");
+}
+
+function delay(walk: Walk, name: string, milliseconds: number): Promise<void> {
+  detach(walk);
+  walk.delayedMs += milliseconds;
+  return walk.services.sleep(milliseconds, signalOf(walk)).catch((error: unknown) => fail(walk, name, String(error)));
+}
+
+async function applyLater(walk: Walk, name: string, change: Promise<Change>): Promise<void> {
+  const done = await waitFor(walk, name, () => change);
+  if (done !== undefined) apply(walk, name, done);
+}
+
+/** An answer is changed; a request is answered with what is set, and goes no further. */
+function changeResult(walk: Walk, name: string, field: Field, value: Json): void {
+  const { stop, ruling } = walk;
+  const { kind } = stop.message.envelope;
+  if (kind === "result") return apply(walk, name, setResult(stop.message, field, value));
+  if (kind !== "request" || stop.isInner) return; // a notification has no result, and an error is one instead of it
+  const text = encodeJson(value);
+  const before = ruling?.verdict.do === "reply" && ruling.isKept !== true ? ruling.verdict.result : EMPTY;
+  const span = { start: 0, end: before.length };
+  const change = text === null ? problem("the value is not JSON") : setAt(before, span, field.steps, text);
+  if ("problem" in change) return fail(walk, name, change.problem);
+  walk.ruling = { verdict: { do: "reply", result: splice(whole(before), change.edits) }, rule: name };
+}
+
+const EMPTY = Buffer.from("{}");
+
+function event({ stop, turn }: Walk, rule: Rule, withMessage: boolean): Buffer {
+  const { method, tool, direction, identity, session } = stop.view;
+  const about = { id: randomUUID(), time: new Date(), rule: rule.id, direction, method, identity };
+  return composeEvent({ ...about, tool: tool ?? null, session: session.id }, withMessage ? turn.message : null);
+}
+
+/** Asks a webhook or a script, and does what it says. */
+async function ask(walk: Walk, rule: Rule, action: ActionOf<"webhook"> | ActionOf<"run_script">): Promise<void> {
+  const name = nameOf(rule);
+  detach(walk);
+  const body = event(walk, rule, action.does === "run_script" || action.includeMessage);
+  const reply = await waitFor(walk, name, (signal) => walk.services.ask(action, body, signal));
+  if (reply === undefined) return;
+  if ("failure" in reply) return fail(walk, name, reply.failure);
+  const verdict = readHookVerdict(reply.body);
+  if ("problem" in verdict) return fail(walk, name, verdict.problem);
+  switch (verdict.action) {
+    case "allow":
+      return;
+    case "block": {
+      const message = verdict.reason ?? "Blocked by policy";
+      return refuse(walk, name, { code: BLOCKED, message, data: { rule: rule.id, action: action.does } });
+    }
+    case "modify":
+      if (walk.stop.isInner) return fail(walk, name, "what is inside another message cannot be changed from outside");
+      return apply(walk, name, followMessage(walk.turn.message, verdict.message));
+  }
+}
+
+function cache(walk: Walk, rule: Rule, { key, ttlMs, scope }: ActionOf<"cache">): void {
+  const { turn, stop, look, state, settings } = walk;
+  const { message, session } = turn;
+  const { envelope } = message;
+  if (stop.isInner || envelope.kind !== "request" || refuseToCache(message) !== null) return;
+  const found = cacheKey({
+    key: fillKey(key, look, "exact"),
+    rule: rule.id,
+    scope,
+    server: settings.server,
+    era: eraOf(message.bytes, envelope.params),
+    method: envelope.method.name,
+    subject: turn.opens?.subject ?? null,
+    audience: session.audience(),
+  });
+  if (found === null) return;
+  const known = state.answers.find(found);
+  if (known === undefined) {
+    walk.caches.push({ key: found, ttlMs, scope });
+    return;
+  }
+  const result = resultFromCache(known.answer, known.ageMs);
+  walk.ruling ??= { verdict: { do: "reply", result }, rule: nameOf(rule), isKept: true };
+}
+
+function limit(walk: Walk, rule: Rule, action: ActionOf<"rate_limit">): void {
+  const taken = charge(walk, nameOf(rule), limitKey(walk, rule, action), action.limit, action.windowMs);
+  if (taken.allowed) return;
+  const data = { rule: rule.id, action: "rate_limit", retry_after: Math.max(1, Math.ceil(taken.retryAfterMs / 1000)) };
+  refuse(walk, nameOf(rule), { code: BLOCKED, message: "Rate limit exceeded", data });
+}
+
+/** Two limits of a rule may have the same key: they count apart, because their windows differ. */
+function limitKey({ look }: Walk, rule: Rule, action: ActionOf<"rate_limit">): string {
+  return `${rule.id}\0${rule.actions.indexOf(action)}\0${fillKey(action.key, look, "alike")}`;
+}
+
+/** What a line of the log says beside its text. */
+function describe({ stop: { view } }: Walk): Readonly<Record<string, string>> {
+  const fields: Record<string, string> = {};
+  if (view.method !== null) fields["method"] = view.method;
+  if (typeof view.tool === "string") fields["tool"] = view.tool.slice(0, MAX_SHOWN);
+  return fields;
+}
+
+const MAX_SHOWN = 200;

@@ -1,0 +1,82 @@
+import { type CompiledRule, explainRule, type Moment } from "../compiled-rule.ts";
+import type { Answer, Trace } from "../conditions.ts";
+import { beginLook } from "../view.ts";
+import { beginWork } from "../work.ts";
+import type { Turn } from "../../session/turn.ts";
+import { judgeElements } from "./hide.ts";
+import type { ChainState } from "../../store/state.ts";
+import { innerStops, outerStop, type Stop } from "./stop.ts";
+
+/** What one rule makes of a message. */
+export interface RuleExplanation {
+  readonly compiled: CompiledRule;
+  /** Whether it matches; or why it was not even asked. */
+  readonly answer: Answer | "off" | "other-direction" | "when-answered" | "when-said";
+  /** Each of its conditions, whether it was needed or not. Where it hides elements of a list, those of one element. */
+  readonly traces: readonly Trace[];
+  /** What it makes of the elements of a list, where it hides some of them; null where it is not about elements. */
+  readonly elements: ListExplanation | null;
+}
+
+/** What a rule that hides makes of the elements of a list. */
+export interface ListExplanation {
+  /** For each element its name, and whether the rule hides it. */
+  readonly judged: readonly { readonly name: string | null; readonly isHidden: boolean }[];
+  /** The element that the conditions are shown for: the first that is hidden, or the first of all. */
+  readonly shown: string | null;
+}
+
+/** What all rules make of a message, or of one inside of it. */
+export interface StopExplanation {
+  readonly moment: Moment;
+  readonly method: string | null;
+  readonly tool: string | null;
+  readonly isInner: boolean;
+  /** In the order in which they are asked. */
+  readonly rules: readonly RuleExplanation[];
+}
+
+/** Asks every rule, and says what each saw. Nothing is done. */
+export function explainTurn(rules: readonly CompiledRule[], turn: Turn, state: ChainState): StopExplanation[] {
+  const { kind } = turn.message.envelope;
+  if (kind === "batch" || kind === "opaque") return [];
+  const session = state.sessions.of(turn.session.scope);
+  const inner = innerStops(turn, session, state);
+  const ordered = [...rules].sort((one, other) => other.rule.priority - one.rule.priority || one.order - other.order);
+  return [outerStop(turn, session), ...(inner === "unclear" ? [] : inner)].map((stop) => ({
+    moment: stop.moment,
+    method: stop.view.method,
+    tool: stop.view.tool ?? null,
+    isInner: stop.isInner,
+    rules: ordered.map((compiled) => explainStop(compiled, stop)),
+  }));
+}
+
+function explainStop(compiled: CompiledRule, stop: Stop): RuleExplanation {
+  const { rule, moment } = compiled;
+  const nothing = { compiled, traces: [], elements: null };
+  if (rule.mode === "off") return { ...nothing, answer: "off" };
+  if (moment !== stop.moment) return { ...nothing, answer: moment === "answered" ? "when-answered" : "when-said" };
+  if (rule.direction !== null && rule.direction !== stop.view.direction)
+    return { ...nothing, answer: "other-direction" };
+  if (stop.isList && rule.actions.some(({ does }) => does === "hide")) return explainHiding(compiled, stop);
+  const traces = explainRule(compiled, beginLook(stop.view));
+  return { compiled, traces, elements: null, answer: joined(traces.map(({ answer }) => answer)) };
+}
+
+/** A rule that hides is asked about each element, and not about the list. */
+function explainHiding(compiled: CompiledRule, { message, view }: Stop): RuleExplanation {
+  const lists = judgeElements(message, view, compiled, beginWork());
+  if (lists === "unclear") return { compiled, traces: [], elements: null, answer: "unsure" };
+  const judged = lists.flat();
+  const shown = judged.find(({ isHidden }) => isHidden) ?? judged.at(0);
+  const traces = shown === undefined || shown.view === null ? [] : explainRule(compiled, beginLook(shown.view));
+  const answer = judged.some(({ isHidden }) => isHidden) ? "yes" : "no";
+  const names = judged.map(({ name, isHidden }) => ({ name, isHidden }));
+  return { compiled, traces, answer, elements: { judged: names, shown: shown?.name ?? null } };
+}
+
+function joined(answers: readonly Answer[]): Answer {
+  if (answers.includes("no")) return "no";
+  return answers.includes("unsure") ? "unsure" : "yes";
+}

@@ -1,0 +1,27 @@
+import type { Moment } from "../compiled-rule.ts";
+import type { RuleIndex } from "../rule-index.ts";
+import type { Turn } from "../../session/turn.ts";
+import type { Step } from "./step.ts";
+
+/** Whether anybody looks at what is inside messages like this one. `always` is where what a server asks for must be on a list. */
+export function createInsight(index: RuleIndex, steps: readonly Step[], always: boolean): (turn: Turn) => boolean {
+  const isAsked = (moment: Moment, direction: "up" | "down", method: string | null): boolean =>
+    index.find({ moment, direction, method, tool: undefined }).length > 0 ||
+    steps.some((step) => step.concerns(moment, method));
+  const asksUp = INSIDE.some((method) => isAsked("answered", "up", method));
+  const asksDown = always || INSIDE.some((method) => isAsked("said", "down", method));
+  return ({ message, answers }) => {
+    const { envelope, direction } = message;
+    if (envelope.kind === "result") {
+      if (answers === undefined) return false;
+      if (TASKS.test(answers.method.name)) return true;
+      return direction === "down" && asksDown;
+    }
+    if (envelope.kind !== "request" && envelope.kind !== "notification") return false;
+    return TASKS.test(envelope.method.name) || (direction === "up" && asksUp && envelope.kind === "request");
+  };
+}
+
+/** What a server asks a client inside results since 2026-07-28; null for what is none of these. */
+const INSIDE = ["sampling/createMessage", "elicitation/create", "roots/list", null];
+const TASKS = /^(?:notifications\/)?tasks(?:\/|$)/;

@@ -1,0 +1,30 @@
+import type { ForkWatch } from "./services.ts";
+import type { Keepsake } from "../../session/calls.ts";
+import type { Part } from "../fields.ts";
+
+/** What the chain keeps of a request until its answer comes. */
+export interface CallMemo extends Keepsake {
+  /** A copy of its params, where a rule will look into them. Undefined where they were too large to keep. */
+  readonly params: Part | null | undefined;
+  /** What the client called itself. */
+  readonly client: string | null;
+  /** Under which keys the answer is to be kept. */
+  readonly caches: readonly CacheNote[];
+  /** The limits it was charged to. They are not charged again where the same call is taken up once more. */
+  readonly charged: readonly string[];
+  /** Those who compare its answer with those of its copies. */
+  readonly forks: readonly ForkWatch[];
+  /** What it asks for, where it was charged and is not too large to be compared. */
+  readonly hash: string | null;
+}
+
+/** Where an answer is to be kept. */
+export interface CacheNote {
+  readonly key: string;
+  readonly ttlMs: number;
+  readonly scope: "private" | "shared";
+}
+
+/** Larger params are neither kept nor compared; and no more is kept of all that are open in one conversation. */
+export const MAX_KEPT_PARAMS = 1024 * 1024;
+export const MAX_KEPT_BYTES = 32 * 1024 * 1024;

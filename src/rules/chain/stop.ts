@@ -1,0 +1,182 @@
+import type { Span } from "../../message/envelope.ts";
+import { findMember, readString } from "../../message/members.ts";
+import type { Message } from "../../message/message.ts";
+import type { Moment } from "../compiled-rule.ts";
+import type { Part } from "../fields.ts";
+import { type InnerMessage, innerOfParams, innerOfResult, type InnerMessages, looksLike } from "../inner.ts";
+import type { Gist } from "../rule-index.ts";
+import type { SessionFacts } from "../../store/session-facts.ts";
+import { taskScope } from "../../store/tasks.ts";
+import { type Call, MAX_SUBJECT_CHARACTERS } from "../../session/calls.ts";
+import type { Turn } from "../../session/turn.ts";
+import type { CallMemo } from "./memo.ts";
+import type { ChainState } from "../../store/state.ts";
+import { readClaimedClient, View } from "./turn-view.ts";
+
+/** Where the chain stops to judge: at a message, or at one that is inside of it. */
+export interface Stop {
+  readonly moment: Moment;
+  /** Its bytes. For one inside another, those of the other, with the places of its own. */
+  readonly message: Message;
+  readonly view: View;
+  readonly isInner: boolean;
+  /** Whether it brings a list, of which elements can be hidden. */
+  readonly isList: boolean;
+}
+
+/** The stop at the message of a turn itself. */
+export function outerStop(turn: Turn, facts: SessionFacts): Stop {
+  const { message, session, answers } = turn;
+  const { envelope, bytes, direction } = message;
+  switch (envelope.kind) {
+    case "request":
+    case "notification": {
+      const { method, params } = envelope;
+      const tool = method.name === "tools/call" ? toolOf(turn.opens?.subject ?? null) : null;
+      const view = new View(envelope.kind, direction, session, facts);
+      view.method = method.name;
+      view.params = partOf(bytes, params);
+      view.tool = tool;
+      return { moment: "said", message, view, isInner: false, isList: false };
+    }
+    case "result":
+    case "error": {
+      const view = new View(envelope.kind, direction, session, facts);
+      if (envelope.kind === "result") view.result = partOf(bytes, envelope.result);
+      else view.error = partOf(bytes, envelope.error);
+      if (answers !== undefined) askedBy(view, answers);
+      const isList = envelope.kind === "result" && view.method !== null && view.method.endsWith("/list");
+      return { moment: "answered", message, view, isInner: false, isList };
+    }
+    case "batch":
+    case "opaque":
+      throw new Error(`nothing to judge in a message of the kind ${envelope.kind}`);
+  }
+}
+
+/** What the gist of a stop is. Rules about elements of a list are found by no tool's name. */
+export function gistOf({ moment, view, isList }: Stop): Gist {
+  return { moment, direction: view.direction, method: view.method, tool: isList ? undefined : view.tool };
+}
+
+/** The stops inside a message; "unclear" where peers could see different ones. */
+export function innerStops(turn: Turn, facts: SessionFacts, state: ChainState): readonly Stop[] | "unclear" {
+  const { message, answers } = turn;
+  const { envelope, bytes } = message;
+  let found: InnerMessages = [];
+  if (envelope.kind === "result" && answers !== undefined)
+    found = innerOfResult(bytes, envelope.result, answers.method.name, answers.subject);
+  else if ((envelope.kind === "request" || envelope.kind === "notification") && envelope.params !== null)
+    found = innerOfParams(bytes, envelope.params, envelope.method.name);
+  if (found === "unclear" || found.length === 0) return found === "unclear" ? found : [];
+  // Found out once for all of them: each look goes through the whole message.
+  const asker = askerOf(turn);
+  const asked = found.some(({ kind }) => kind === "response") ? askedIn(turn, state) : null;
+  return found.flatMap((inner) => {
+    if (inner.kind !== "response") return innerStop(turn, inner, asker, facts, state);
+    const known = asked?.get(inner.key) ?? null;
+    const methods = known === null ? looksLike(bytes, inner.result) : [known];
+    return methods.map((method) => responseStop(turn, inner.result, method, asker, facts));
+  });
+}
+
+/** An answer of a client's, inside the request that takes a call up again. */
+function responseStop(
+  { message, session }: Turn,
+  result: Span,
+  method: string | null,
+  asker: string | null,
+  facts: SessionFacts,
+): Stop {
+  const { bytes, direction } = message;
+  const view = new View("result", direction, session, facts);
+  view.asker = asker;
+  view.method = method;
+  view.params = undefined;
+  view.result = partOf(bytes, result);
+  const isList = method !== null && method.endsWith("/list");
+  return { ...answered(message, view, { kind: "result", id: NO_ID, result }), isList };
+}
+
+function innerStop(
+  turn: Turn,
+  inner: Exclude<InnerMessage, { kind: "response" }>,
+  asker: string | null,
+  facts: SessionFacts,
+  state: ChainState,
+): Stop {
+  const { message, session } = turn;
+  const { bytes, direction } = message;
+  const view = new View(inner.kind, direction, session, facts);
+  view.asker = asker;
+  switch (inner.kind) {
+    case "request": {
+      view.method = inner.method;
+      view.params = partOf(bytes, inner.params);
+      const envelope = { ...NO_REQUEST, params: inner.params };
+      return { moment: "said", message: { ...message, envelope }, view, isInner: true, isList: false };
+    }
+    case "result":
+      beOfTask(view, turn, inner.taskId, state);
+      view.result = partOf(bytes, inner.result);
+      return answered(message, view, { kind: "result", id: NO_ID, result: inner.result });
+    case "error":
+      beOfTask(view, turn, inner.taskId, state);
+      view.error = partOf(bytes, inner.error);
+      return answered(message, view, { kind: "error", id: NO_ID, error: inner.error });
+  }
+}
+
+/** Who asked for what a message is inside of, or said it. */
+function askerOf({ message, answers }: Turn): string | null {
+  if (answers !== undefined) return (answers.memo as CallMemo | null)?.client ?? null;
+  const { envelope, bytes } = message;
+  return "params" in envelope ? readClaimedClient(bytes, envelope.params) : null;
+}
+
+function answered(message: Message, view: View, envelope: Message["envelope"]): Stop {
+  return { moment: "answered", message: { ...message, envelope }, view, isInner: true, isList: false };
+}
+
+/** What a client answers to inside a request, by its keys, where the questions went by us. */
+function askedIn({ message, session }: Turn, { inputs }: ChainState): ReadonlyMap<string, string> | null {
+  const { envelope, bytes } = message;
+  if (envelope.kind !== "request" || envelope.params === null) return null;
+  const requestState = readString(bytes, findMember(bytes, envelope.params, "requestState"));
+  return requestState === null ? null : (inputs.find(session.scope, requestState)?.methods ?? null);
+}
+
+/** What a task brings is for the call that started it. One that we have not seen can only have been a call of some tool. */
+function beOfTask(view: View, { session, message }: Turn, taskId: string, { tasks }: ChainState): void {
+  const origin = tasks.find(taskScope(message.direction, session.scope), taskId);
+  view.method = origin === undefined ? "tools/call" : origin.method;
+  view.tool = origin?.tool;
+  const params = origin?.params;
+  view.params = params === null || params === undefined ? params : { bytes: params, start: 0, end: params.length };
+}
+
+const NO_ID = { key: "", quoted: '""' };
+const NO_REQUEST = {
+  kind: "request",
+  id: NO_ID,
+  method: { name: "", class: "review", sender: "both", form: "request", subject: null },
+  subject: null,
+} as const;
+
+/** Shows rules the request that an answer is for. */
+function askedBy(view: View, { method, subject, memo }: Call): void {
+  view.method = method.name;
+  view.tool = method.name === "tools/call" ? toolOf(subject) : null;
+  // Not kept: no rule that is asked for this answer looks into them, unless the policy changed meanwhile.
+  view.params = memo === null ? undefined : (memo as CallMemo).params;
+  view.asker = memo === null ? null : (memo as CallMemo).client;
+}
+
+/** Of a name that is too long to be kept whole nobody can tell which one it is. */
+function toolOf(subject: string | null): string | null | undefined {
+  return subject !== null && subject.length >= MAX_SUBJECT_CHARACTERS ? undefined : subject;
+}
+
+function partOf(bytes: Buffer, span: Span | null): Part | null {
+  return span === null ? null : { bytes, start: span.start, end: span.end };
+}

@@ -1,0 +1,107 @@
+import type { Direction } from "../message/message.ts";
+import type { CelTest } from "./cel.ts";
+import { type Answer, askAll, type Clause, compileCondition, explain, type Trace } from "./conditions.ts";
+import { createFieldTable } from "./fields.ts";
+import type { CompileContext } from "./leaves.ts";
+import type { Condition, Rule } from "./rule.ts";
+import type { Look } from "./view.ts";
+import { findWays } from "./ways.ts";
+
+/** When a rule is judged: when something is said, or when it is answered. */
+export type Moment = "said" | "answered";
+
+/** A rule, ready to be asked. */
+export interface CompiledRule {
+  readonly rule: Rule;
+  /** Its place in the file: of two with the same priority the first one goes first. */
+  readonly order: number;
+  readonly moment: Moment;
+  /** Whether it looks into the params: those of a request are kept for it until the answer comes. */
+  readonly looksIntoParams: boolean;
+  /** Its conditions: all of them must hold. */
+  readonly clauses: readonly Clause[];
+}
+
+/** Gets rules ready. `cel` is needed where there are expressions in them, compiled without a problem before. */
+export function compileRules(rules: readonly Rule[], cel: ((expression: string) => CelTest) | null): CompiledRule[] {
+  const context: CompileContext = { fields: createFieldTable(), cel };
+  return rules.map((rule, order) => ({
+    rule,
+    order,
+    moment: momentOf(rule, cel),
+    looksIntoParams: namesParams(rule) || anyLeaf(rule.conditions, (condition) => looksInto(condition, "params", cel)),
+    clauses: rule.conditions.map((condition) => compileCondition(condition, context)),
+  }));
+}
+
+/** Whether an action says something about the params, in a text with variables. */
+function namesParams({ actions }: Rule): boolean {
+  return actions.some((action) => {
+    const text = action.does === "block" ? action.reason : "message" in action ? action.message : null;
+    return text?.parts.some((part) => typeof part !== "string" && part.name.startsWith("param")) ?? false;
+  });
+}
+
+/** Whether a rule matches. Never throws: what is unsure could not be judged. */
+export function askRule({ clauses }: CompiledRule, look: Look): Answer {
+  return askAll(clauses, look);
+}
+
+/** What each condition of a rule makes of a message, whether it is needed or not. */
+export function explainRule({ clauses }: CompiledRule, look: Look): Trace[] {
+  return clauses.map((clause) => explain(clause, look));
+}
+
+/**
+ * A rule that looks at a result or an error is judged when the answer comes. So is one that hides
+ * elements of a list, and one in whose direction only answers go that it could be about.
+ */
+function momentOf(rule: Rule, cel: ((expression: string) => CelTest) | null): Moment {
+  const isAbout = (section: "result" | "error") =>
+    anyLeaf(rule.conditions, (condition) => looksInto(condition, section, cel));
+  if (isAbout("result") || isAbout("error")) return "answered";
+  if (rule.actions.some(({ does }) => does === "hide")) return "answered";
+  const direction = rule.direction ?? wantedDirection(rule.conditions);
+  if (direction === null) return "said";
+  const { said, answered } = findWays(rule.conditions, direction);
+  return answered && !said ? "answered" : "said";
+}
+
+/** All expressions in some rules. */
+export function expressionsIn(rules: readonly Rule[]): string[] {
+  const expressions: string[] = [];
+  for (const { conditions } of rules)
+    anyLeaf(conditions, (condition) => {
+      if (condition.is === "cel") expressions.push(condition.expression);
+      return false;
+    });
+  return expressions;
+}
+
+function anyLeaf(conditions: readonly Condition[], isWanted: (condition: Condition) => boolean): boolean {
+  return conditions.some((condition) => {
+    if (condition.is === "all" || condition.is === "any") return anyLeaf(condition.conditions, isWanted);
+    return condition.is === "not" ? anyLeaf([condition.condition], isWanted) : isWanted(condition);
+  });
+}
+
+function looksInto(
+  condition: Condition,
+  section: "params" | "result" | "error",
+  cel: ((expression: string) => CelTest) | null,
+): boolean {
+  if (condition.is === "cel") return cel?.(condition.expression).uses.has(section) ?? false;
+  if (condition.is === "touches") return section === "params";
+  return condition.is.startsWith(PREFIX[section]);
+}
+
+const PREFIX = { params: "param_", result: "result_", error: "error_" } as const;
+
+function wantedDirection(conditions: readonly Condition[]): Direction | null {
+  for (const condition of conditions) {
+    const found = condition.is === "all" ? wantedDirection(condition.conditions) : null;
+    if (condition.is === "direction") return condition.direction;
+    if (found !== null) return found;
+  }
+  return null;
+}

@@ -1,0 +1,118 @@
+import { OPEN_OBJECT, QUOTE } from "../message/characters.ts";
+import type { Edit } from "../message/edit.ts";
+import type { Span } from "../message/envelope.ts";
+import { flatten } from "../message/flatten.ts";
+import { eachMember, readString, skipSpace } from "../message/members.ts";
+import { type Direction, type Message, type Payload, whole } from "../message/message.ts";
+import { scan } from "../message/scan.ts";
+import { showText } from "../message/text.ts";
+import { type Change, problem, setAt } from "../action/change.ts";
+import { follow, type Placed } from "../action/follow.ts";
+
+/** What a webhook or a script is told about a message. */
+export interface HookEvent {
+  /** Nobody else's, so that whoever hears it twice can tell. */
+  readonly id: string;
+  readonly time: Date;
+  readonly rule: string;
+  readonly direction: Direction;
+  /** The method of the message, or of the request it answers. */
+  readonly method: string | null;
+  readonly tool: string | null;
+  readonly session: string | null;
+  readonly identity: string | null;
+}
+
+/** What a webhook or a script decided. */
+export type HookVerdict =
+  | { readonly action: "allow" }
+  | { readonly action: "block"; readonly reason: string | null }
+  /** Another message in the place of this one. */
+  | { readonly action: "modify"; readonly message: Placed };
+
+/** An event as JSON, with the message in it as it came or without. */
+export function composeEvent({ time, ...event }: HookEvent, message: Payload | null): Buffer {
+  const head = JSON.stringify({ version: 1, time: time.toISOString(), ...event });
+  if (message === null) return Buffer.from(head);
+  return Buffer.concat([Buffer.from(`${head.slice(0, -1)},"message":`), flatten(message), CLOSE]);
+}
+
+const CLOSE = Buffer.from("}");
+
+/** Reads `{"action": "allow" | "block" | "modify", "reason"?, "message"?}`. What is anything else decides nothing. */
+export function readHookVerdict(body: Buffer): HookVerdict | { readonly problem: string } {
+  if (scan(whole(body)).fault !== null) return problem("the answer is no JSON that everyone reads alike");
+  const root = rootOf(body);
+  if (body[root.start] !== OPEN_OBJECT) return problem("the answer is no object");
+  const members = membersOf(body, root);
+  const action = readString(body, members.get("action") ?? null);
+  switch (action) {
+    case "allow":
+      return { action };
+    case "block": {
+      const reason = members.get("reason");
+      if (reason !== undefined && body[reason.start] !== QUOTE) return problem("the reason is no text");
+      const text = readString(body, reason ?? null);
+      // It is for the client to read, and comes from somebody who need not be careful.
+      return { action, reason: text === null ? null : showText(text, MAX_REASON_CHARACTERS) };
+    }
+    case "modify": {
+      const message = members.get("message");
+      if (message === undefined || body[message.start] !== OPEN_OBJECT)
+        return problem("modify comes without a message");
+      return { action, message: { bytes: body, span: message } };
+    }
+    case null:
+    default:
+      return problem("the action is none of allow, block and modify");
+  }
+}
+
+const MAX_REASON_CHARACTERS = 500;
+
+/**
+ * The edits that make a message what a webhook or a script made of it. Only params, result and error can become another
+ * one: whose message it is and what it asks for stay as they are. What was left out is left as it is.
+ */
+export function followMessage(message: Message, wanted: Placed): Change {
+  const { bytes } = message;
+  const root = rootOf(bytes.subarray(0, message.end), message.start);
+  const own = membersOf(bytes, root);
+  const edits: Edit[] = [];
+  for (const [key, span] of membersOf(wanted.bytes, wanted.span)) {
+    const change = followMember(message, root, own.get(key), key, { bytes: wanted.bytes, span });
+    if ("problem" in change) return change;
+    for (const edit of change.edits) edits.push(edit);
+  }
+  return { edits: edits.sort((one, other) => one.span.start - other.span.start) };
+}
+
+function followMember(message: Message, root: Span, before: Span | undefined, key: string, wanted: Placed): Change {
+  const { bytes } = message;
+  const name = showText(key, 40);
+  if (before === undefined && (key !== "params" || !isRequestLike(message)))
+    return problem(`it has no ${name} to change`);
+  const edits = before === undefined ? null : follow({ bytes, span: before }, wanted);
+  if (edits?.length === 0) return { edits };
+  if (!BODIES.has(key)) return problem(`its ${name} cannot be changed`);
+  if (key !== "result" && wanted.bytes[wanted.span.start] !== OPEN_OBJECT)
+    return problem(`its ${key} have to be an object`);
+  if (edits !== null) return { edits };
+  return setAt(bytes, root, [key], flatten({ bytes: wanted.bytes, ...wanted.span, ascii: false }).toString("utf8"));
+}
+
+const BODIES = new Set(["params", "result", "error"]);
+
+function isRequestLike({ envelope: { kind } }: Message): boolean {
+  return kind === "request" || kind === "notification";
+}
+
+function membersOf(bytes: Buffer, span: Span): Map<string, Span> {
+  const members = new Map<string, Span>();
+  eachMember(bytes, span, (key, value) => members.set(key, value));
+  return members;
+}
+
+function rootOf(bytes: Buffer, start = 0): Span {
+  return { start: skipSpace(bytes, start), end: bytes.length };
+}

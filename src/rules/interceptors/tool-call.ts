@@ -1,0 +1,35 @@
+import { fold, foldName } from "../../message/fold.ts";
+import { showText } from "../../message/text.ts";
+import type { Step } from "../chain/step.ts";
+import { blocked } from "./blocked.ts";
+
+/** What calls of tools have to keep to. */
+export interface ToolCallOptions {
+  /** Null for all. */
+  readonly allowedTools: readonly string[] | null;
+  /** Calls of each tool. */
+  readonly perMinute: number | null;
+}
+
+const NAME = "ToolCallInterceptor";
+const MINUTE_MS = 60_000;
+const MAX_SHOWN = 256;
+
+/** Lets only some tools be called, and each of them only so often. */
+export function createToolCallStep({ allowedTools, perMinute }: ToolCallOptions): Step {
+  const allowed = allowedTools === null ? null : new Set(allowedTools);
+  return {
+    name: `interceptor:${NAME}`,
+    concerns: (moment, method) => moment === "said" && method === "tools/call",
+    intercept({ view }, { charge }) {
+      const tool = view.tool ?? "";
+      if (allowed !== null && !allowed.has(tool))
+        return blocked(NAME, `Tool '${showText(tool, MAX_SHOWN)}' not allowed`);
+      if (perMinute === null) return null;
+      // A name in capitals is no fresh limit.
+      const taken = charge(`${NAME}\0${foldName(tool) ?? fold(tool)}`, perMinute, MINUTE_MS);
+      if (taken.allowed) return null;
+      return blocked(NAME, "Rate limit exceeded", { retry_after: Math.max(1, Math.ceil(taken.retryAfterMs / 1000)) });
+    },
+  };
+}

@@ -1,0 +1,200 @@
+import type { Direction } from "../message/message.ts";
+import type { CompiledRule, Moment } from "./compiled-rule.ts";
+import { type Answer, askAll, type Clause, opposite } from "./conditions.ts";
+import type { Condition } from "./rule.ts";
+import type { Look } from "./view.ts";
+
+/** What can be told of a message before anybody looks into it. */
+export interface Gist {
+  readonly moment: Moment;
+  readonly direction: Direction;
+  readonly method: string | null;
+  /** Undefined where nobody can tell: then rules for any tool may match. */
+  readonly tool: string | null | undefined;
+}
+
+/** A rule that may match a message. */
+export interface Candidate {
+  readonly compiled: CompiledRule;
+  /** Its conditions, without those that hold for every message of this kind. */
+  readonly clauses: readonly Clause[];
+}
+
+/** Whether a rule matches. Never throws: what is unsure could not be judged. */
+export function askCandidate({ clauses }: Candidate, look: Look): Answer {
+  return askAll(clauses, look);
+}
+
+/** What is to be kept of a request until its answer comes. */
+export type Kept = "params" | "client" | "nothing";
+
+/** The rules of a policy, found by what a message is about. */
+export interface RuleIndex {
+  /** The rules that may match, those with the highest priority first, then in the order of the file. */
+  find(gist: Gist): readonly Candidate[];
+  /** What rules want to know of a request once its answer comes this way: its params, who asked, or nothing. */
+  keeps(direction: Direction, method: string): Kept;
+}
+
+/** So many methods, and names of tools, have their rules remembered. For others they are picked anew. */
+const MAX_REMEMBERED = 1024;
+
+/** Rules are told apart by the tool only where there are more than these. */
+const FEW = 8;
+
+/** Makes an index of the rules that are not off. */
+export function createRuleIndex(rules: readonly CompiledRule[]): RuleIndex {
+  const active = rules
+    .filter(({ rule }) => rule.mode !== "off")
+    .sort((one, other) => other.rule.priority - one.rule.priority || one.order - other.order);
+  const shelves = { said: { up: shelf(), down: shelf() }, answered: { up: shelf(), down: shelf() } };
+  const kept = { up: new Map<string, Kept>(), down: new Map<string, Kept>() };
+  let remembered = 0;
+
+  function shelfOf({ moment, direction, method }: Gist): Shelf {
+    const side = moment === "said" ? shelves.said : shelves.answered;
+    const methods = direction === "up" ? side.up : side.down;
+    const known = methods.get(method);
+    if (known !== undefined) return known;
+    const anyTool: Gist = { moment, direction, method, tool: undefined };
+    const made: Shelf = { rules: active.flatMap((rule) => candidate(rule, anyTool)), byTool: new Map() };
+    if (remembered < MAX_REMEMBERED) {
+      remembered++;
+      methods.set(method, made);
+    }
+    return made;
+  }
+
+  function find(gist: Gist): readonly Candidate[] {
+    const { rules: some, byTool } = shelfOf(gist);
+    if (typeof gist.tool !== "string" || some.length <= FEW) return some;
+    const known = byTool.get(gist.tool);
+    if (known !== undefined) return known;
+    const picked = some.flatMap(({ compiled }) => candidate(compiled, gist));
+    if (remembered < MAX_REMEMBERED) {
+      remembered++;
+      byTool.set(gist.tool, picked);
+    }
+    return picked;
+  }
+
+  return {
+    find,
+    keeps(direction, method) {
+      // By its method only: a look into a map for every request is all that this may cost.
+      const known = kept[direction].get(method);
+      if (known !== undefined) return known;
+      const rulesFor = shelfOf({ moment: "answered", direction, method, tool: undefined }).rules;
+      const looks = rulesFor.some(({ compiled }) => compiled.looksIntoParams);
+      const found = looks ? "params" : rulesFor.length > 0 ? "client" : "nothing";
+      if (kept[direction].size < MAX_REMEMBERED) kept[direction].set(method, found);
+      return found;
+    },
+  };
+}
+
+function shelf(): Map<string | null, Shelf> {
+  return new Map();
+}
+
+/** The rules for one method. */
+interface Shelf {
+  readonly rules: readonly Candidate[];
+  readonly byTool: Map<string, readonly Candidate[]>;
+}
+
+/** A rule as a candidate for messages of this kind; none where it cannot match them. */
+function candidate(compiled: CompiledRule, gist: Gist): Candidate[] {
+  const { rule, moment } = compiled;
+  if (moment !== gist.moment || (rule.direction !== null && rule.direction !== gist.direction)) return [];
+  const answers = compiled.clauses.map(({ condition }) => guess(condition, gist));
+  if (answers.includes("no")) return [];
+  return [{ compiled, clauses: compiled.clauses.filter((_, nth) => answers[nth] !== "yes") }];
+}
+
+/** What a condition will say, as far as method, direction and tool decide it. */
+function guess(condition: Condition, gist: Gist): Answer {
+  const { method, tool } = gist;
+  switch (condition.is) {
+    case "method_equals":
+      return when(method === condition.text);
+    case "method_starts_with":
+      return when(method?.startsWith(condition.text) ?? false);
+    case "method_ends_with":
+      return when(method?.endsWith(condition.text) ?? false);
+    case "method_in":
+      return when(method !== null && condition.texts.has(method));
+    case "method_matches":
+      return method === null ? "no" : attempt(() => condition.pattern.test(method));
+    case "direction":
+      return when(condition.direction === gist.direction);
+    case "tool_matches":
+      if (tool === undefined) return "unsure";
+      return tool === null ? "no" : attempt(() => condition.pattern.test(tool));
+    case "param_equals":
+      return isToolName(condition.field.steps, gist) ? when(condition.value === tool) : "unsure";
+    case "param_in":
+      return isToolName(condition.field.steps, gist)
+        ? when(condition.values.some((value) => value === tool))
+        : "unsure";
+    case "all":
+      return guessAll(condition.conditions, gist);
+    case "any":
+      return opposite(guessAll(condition.conditions.map(negated), gist));
+    case "not":
+      return opposite(guess(condition.condition, gist));
+    case "param_exists":
+    case "param_is_null":
+    case "param_is_array":
+    case "param_matches":
+    case "param_greater_than":
+    case "param_less_than":
+    case "param_within":
+    case "touches":
+    case "result_exists":
+    case "result_equals":
+    case "result_matches":
+    case "error_code_equals":
+    case "error_message_contains":
+    case "session_id_equals":
+    case "session_age_greater_than":
+    case "calls_so_far":
+    case "state_equals":
+    case "client_matches":
+    case "identity_matches":
+    case "cel":
+      return "unsure";
+  }
+}
+
+function negated(condition: Condition): Condition {
+  return { is: "not", condition };
+}
+
+/** The same for conditions that must all hold. */
+export function guessAll(conditions: readonly Condition[], gist: Gist): Answer {
+  let all: Answer = "yes";
+  for (const condition of conditions) {
+    const answer = guess(condition, gist);
+    if (answer === "no") return "no";
+    if (answer === "unsure") all = "unsure";
+  }
+  return all;
+}
+
+/** Whether a field is the name of the tool that is called, which is known. */
+function isToolName(steps: readonly (string | number)[], { method, tool }: Gist): boolean {
+  return method === "tools/call" && typeof tool === "string" && steps.length === 1 && steps[0] === "name";
+}
+
+function when(holds: boolean): Answer {
+  return holds ? "yes" : "no";
+}
+
+function attempt(test: () => boolean): Answer {
+  try {
+    return when(test());
+  } catch {
+    return "unsure";
+  }
+}

@@ -1,0 +1,65 @@
+import type { Json } from "../../message/json.ts";
+
+/** One operation of a JSON Patch (RFC 6902), its pointers taken apart. */
+export type PatchOperation =
+  | { readonly op: "add" | "replace" | "test"; readonly path: PatchPath; readonly value: Json }
+  | { readonly op: "remove"; readonly path: PatchPath }
+  | { readonly op: "move" | "copy"; readonly from: PatchPath; readonly path: PatchPath };
+
+/** Where a pointer leads. A number is an index in an array and a key in an object. */
+export type PatchPath = readonly (string | number)[];
+
+/** Reads the operations of a patch, or says what is wrong with which of them. */
+export function readPatch(operations: readonly Json[]): readonly PatchOperation[] | { readonly problem: string } {
+  const read: PatchOperation[] = [];
+  for (const [index, operation] of operations.entries()) {
+    const one = readOperation(operation);
+    if (typeof one === "string") return { problem: `operation ${index + 1}: ${one}` };
+    read.push(one);
+  }
+  return read;
+}
+
+/** The steps of a JSON Pointer (RFC 6901), or null where it is none. */
+export function readPointer(text: string): PatchPath | null {
+  if (text === "") return [];
+  if (!text.startsWith("/") || /~(?![01])/.test(text)) return null;
+  return text
+    .slice(1)
+    .split("/")
+    .map((token) => token.replaceAll("~1", "/").replaceAll("~0", "~"))
+    .map((token) => (INDEX.test(token) ? Number(token) : token));
+}
+
+// An index has no zeros before it, and an array no more elements than that.
+const INDEX = /^(?:0|[1-9]\d{0,8})$/;
+
+function readOperation(operation: Json): PatchOperation | string {
+  if (operation === null || typeof operation !== "object" || Array.isArray(operation)) return "it is no object";
+  const { path, from, value, ...rest } = operation as { readonly [key: string]: Json | undefined };
+  const op = typeof rest["op"] === "string" ? rest["op"] : "";
+  const target = readPath(path);
+  if (target === null) return "its path is no JSON Pointer";
+  switch (op) {
+    case "add":
+    case "replace":
+    case "test":
+      return value === undefined ? `${op} needs a value` : { op, path: target, value };
+    case "remove":
+      return target.length === 0 ? "the whole of it cannot be removed" : { op, path: target };
+    case "move":
+    case "copy": {
+      const source = readPath(from);
+      if (source === null) return `${op} needs a JSON Pointer in from`;
+      const isInside = source.length < target.length && source.every((step, index) => step === target[index]);
+      return op === "move" && isInside ? "nothing can be moved into itself" : { op, from: source, path: target };
+    }
+    default:
+      return "its op is none of add, remove, replace, move, copy and test";
+  }
+}
+
+function readPath(value: Json | undefined): PatchPath | null {
+  const path = typeof value === "string" ? readPointer(value) : null;
+  return path === null || path.includes("__proto__") ? null : path;
+}
