@@ -2,7 +2,7 @@ import type { Outcome } from "../action/outcome.ts";
 import type { Envelope } from "../message/envelope.ts";
 import { spell } from "../message/id.ts";
 import type { Gist } from "../message/gist.ts";
-import type { Direction, Message } from "../message/message.ts";
+import type { Direction } from "../message/message.ts";
 import type { Class } from "../message/methods.ts";
 import { readText } from "../message/text.ts";
 import type { Decision } from "../policy/verdict.ts";
@@ -16,8 +16,8 @@ import type { Reporter } from "./log/report.ts";
 
 /** Sees what becomes of every message, and tells whoever should know: the audit log, the log for people. */
 export interface Witness {
-  /** `came` is the message as it came, where the turn has it changed; `stamp` is the policy it was judged by. */
-  saw(turn: Turn, decision: Decision, outcome: Outcome, came?: Message, stamp?: PolicyStamp): void;
+  /** What became of a message; `stamp` is the policy it was judged by. */
+  saw(turn: Turn, decision: Decision, outcome: Outcome, stamp?: PolicyStamp): void;
   /** A message that was too large to keep. */
   lost(session: SessionView, direction: Direction, gist: Gist, bytes: number, stamp?: PolicyStamp): void;
   /** A request that was refused for want of permission. */
@@ -61,13 +61,7 @@ export function createWitness(options: WitnessOptions): Witness {
     others.set(what, (others.get(what) ?? 0) + by);
   }
 
-  function tellAudit(
-    turn: Turn,
-    decision: Decision,
-    outcome: Outcome,
-    { start, end }: Message,
-    stamp: PolicyStamp | undefined,
-  ): void {
+  function tellAudit(turn: Turn, decision: Decision, outcome: Outcome, stamp: PolicyStamp | undefined): void {
     const { verdict, rule, note = null, about = null } = decision;
     const { envelope, direction } = turn.message;
     if (audit === null) return;
@@ -84,7 +78,7 @@ export function createWitness(options: WitnessOptions): Witness {
       tool: call?.subject ?? about,
       cut: lengthOfCut(turn),
       id: "id" in envelope && envelope.id !== null ? spell(envelope.id) : null,
-      bytes: end - start,
+      bytes: turn.came.end - turn.came.start,
       class: level,
       verdict: verdict.do,
       rule,
@@ -106,9 +100,9 @@ export function createWitness(options: WitnessOptions): Witness {
 
   return {
     counts: () => ({ passed, ...Object.fromEntries(others) }),
-    saw(turn, decision, outcome, came = turn.message, stamp) {
+    saw(turn, decision, outcome, stamp) {
       // First: what cannot be audited may not pass, and then none of this was so.
-      tellAudit(turn, decision, outcome, came, stamp);
+      tellAudit(turn, decision, outcome, stamp);
       const { verdict, rule, about = null, why = null } = decision;
       if (verdict.do === "pass") passed++;
       else count(`${verdict.do} ${rule}`);
