@@ -60,6 +60,7 @@ export interface HostedOptions {
 /** Opens a session. Rejects where no server session can be had. */
 export async function openHosted(options: HostedOptions): Promise<Hosted> {
   const { seats, hasOneStream } = options;
+  const transport = hasOneStream ? "sse" : "streamable-http";
   const id = randomBytes(16).toString("hex");
   const replies = createPassers<Call, PostReply>();
   let standing: EventStream | null = null;
@@ -73,10 +74,11 @@ export async function openHosted(options: HostedOptions): Promise<Hosted> {
       if (direction === "up") sendOwn(server, session, payload);
       else sayDown(payload);
     },
-    { known: options.knowledge, owner: options.owner, onExhausted: () => void close() },
+    { known: options.knowledge, owner: options.owner, transport, onExhausted: () => void close() },
   );
   const { passage, session } = seat;
   session.mcpSession = id;
+  seats.witness.opened(session);
 
   function carryDown(payload: Payload, { onward, back, turns }: Outcome): void {
     if (back !== null) sendOwn(server, session, back);
@@ -191,6 +193,7 @@ export async function openHosted(options: HostedOptions): Promise<Hosted> {
     }
     for (const [, reply] of replies.entries()) reply.end();
     standing?.end();
+    seats.witness.closed(session);
   }
 
   /** The server ended by itself. */
@@ -237,7 +240,10 @@ export async function openHosted(options: HostedOptions): Promise<Hosted> {
     server?.send(bytes, turns.length === 1 ? turns[0].message : openMessage(whole(bytes), "up", "allow"), calls);
   }
 
-  server = await options.open(listener, end);
+  server = await options.open(listener, end).catch((error: unknown) => {
+    finish();
+    throw error;
+  });
   if (hasEnded()) throw new Error("the server ended before the session began");
   return {
     id,

@@ -32,7 +32,7 @@ export interface LinesClientOptions {
   readonly input: Readable;
   readonly output: Writable;
   readonly seat: Seat;
-  readonly witness: Witness;
+  readonly witness: Pick<Witness, "trouble">;
   readonly maxMessageBytes: number;
   /** Bytes of a message that is too large after which it is given up, also where it has not ended. */
   readonly maxBufferBytes?: number | undefined;

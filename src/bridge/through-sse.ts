@@ -130,6 +130,7 @@ export function createThroughSse(options: ThroughSseOptions): ThroughSse {
         seat: createSeat(seats, say, {
           known: knowledge,
           owner: ownerOfSession(visit),
+          transport: "sse",
           onExhausted: () => end(passenger),
         }),
         principal: nameOf(visit),
@@ -139,6 +140,7 @@ export function createThroughSse(options: ThroughSseOptions): ThroughSse {
       };
       passenger.seat.session.mcpSession = id;
       passengers.set(id, passenger);
+      seats.witness.opened(passenger.seat.session);
       const brake = createBrake({ pause: () => call.pause(), resume: () => call.resume() });
       const claim = countIn(answerMemory, { ...readerOf(response), ...brake });
       const weigh = (): void => claim.weigh(passenger.stream?.weight() ?? 0);
@@ -190,6 +192,7 @@ export function createThroughSse(options: ThroughSseOptions): ThroughSse {
         claim.release();
         call.abort();
         passengers.delete(id);
+        seats.witness.closed(passenger.seat.session);
       });
     },
     visitMessages(visit) {

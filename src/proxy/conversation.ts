@@ -20,7 +20,7 @@ export interface ClientSide {
 export interface ConversationOptions {
   readonly client: ClientSide;
   readonly child: ChildServer;
-  readonly witness: Witness;
+  readonly witness: Pick<Witness, "trouble">;
   readonly maxMessageBytes: number;
   /** Bytes of a message that is too large after which it is given up, also where it has not ended. */
   readonly maxBufferBytes?: number | undefined;

@@ -11,7 +11,8 @@ import type { Log } from "../record/log/log.ts";
 import { type ClientSide, type Conversation, type ConversationEnd, createConversation } from "./conversation.ts";
 import { createConnection, type UpstreamConnection } from "./connection.ts";
 import type { ProxyConfig, SessionStatistics } from "./model.ts";
-import { adopt, needsEngine, openHub, startJudging } from "./judging.ts";
+import type { ProxyObserver } from "./happenings.ts";
+import { adopt, type Attached, needsEngine, openHub, startJudging } from "./judging.ts";
 import { DEFAULT_LIMITS, DEFAULT_TIMEOUTS, type Limits, type Timeouts } from "./limits.ts";
 import type { NameOptions } from "./names.ts";
 import { checkOptions, readLog } from "./options.ts";
@@ -48,6 +49,8 @@ export interface ProxyOptions {
   /** Takes what is to be audited. */
   readonly audit?: ((event: AuditEvent) => void) | null;
   readonly auditAll?: boolean;
+  /** Are told what happens: sessions, what becomes of messages, troubles, counts, other policies. */
+  readonly observers?: readonly ProxyObserver[];
   readonly limits?: Partial<Limits>;
   readonly timeouts?: Partial<Timeouts>;
   /**
@@ -129,6 +132,7 @@ const OPTIONS = [
   "log",
   "audit",
   "auditAll",
+  "observers",
   "limits",
   "timeouts",
   "policy",
@@ -139,17 +143,22 @@ const OPTIONS = [
 ] as const;
 
 /** Puts a proxy between clients and a server. Resolves when the server has started, or has been found. */
-export async function createProxy(options: ProxyOptions): Promise<Proxy> {
+export function createProxy(options: ProxyOptions): Promise<Proxy> {
+  return openProxy(options);
+}
+
+/** The same, with parts of ours attached that see what happens from inside. */
+export async function openProxy(options: ProxyOptions, attached: Attached = {}): Promise<Proxy> {
   checkOptions(options, OPTIONS);
   if (options.upstream !== undefined || options.listen !== undefined) {
     const { createHttpProxy } = await import("./http-proxy.ts");
-    return createHttpProxy(options);
+    return createHttpProxy(options, attached);
   }
   const log = readLog(options);
   const limits = { ...DEFAULT_LIMITS, ...options.limits };
   const timeouts = { ...DEFAULT_TIMEOUTS, ...options.timeouts };
   const [command, ...args] = options.command ?? [];
-  const parts = { log, limits, timeouts };
+  const parts = { log, limits, timeouts, attached };
   // What cannot be followed is said before anything is started.
   const judged = needsEngine(options) ? await startJudging(options, parts) : null;
   // First of all: while the server starts, the rest of us can get ready.
@@ -169,6 +178,7 @@ export async function createProxy(options: ProxyOptions): Promise<Proxy> {
   const say: Say = (direction, payload) =>
     (direction === "up" ? conversation.toServer : conversation.toClient).writeLine(payload);
   const { session, passage } = createSeat(hub.seats, say, { onExhausted: () => conversation.stop() });
+  witness.opened(session);
   conversation = createConversation({
     client: options.client ?? { input: process.stdin, output: process.stdout },
     child,

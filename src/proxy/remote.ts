@@ -235,6 +235,8 @@ export function joinRemote(
     slowReaderMs: timeouts.slowReader,
   });
 
+  hub.witness.opened(seat.session);
+
   async function run(): Promise<ConversationEnd> {
     end = await server.open(client.listener, () => leave?.("lost"), seat.session);
     const how = await Promise.race([client.run(end).then(() => "closed" as const), left]);

@@ -175,7 +175,7 @@ function judgeFirst(turn: Turn, { policy, observe }: Rules, witness: Witness): D
   if (verdict.do === "reply") return PASS;
   const would = verdict.do === "park" ? (isDeniedByName(policy, turn) ? "deny" : null) : verdict.do;
   if (would === null) return PASS;
-  witness.count(`would ${would} ${rule}`);
+  witness.count("would", { action: would, rule });
   return { ...PASS, note: `would:${would}:${rule}` };
 }
 

@@ -23,7 +23,7 @@ export interface Pipe {
 export interface PumpOptions {
   readonly passage: Passage;
   readonly exchange: Exchange;
-  readonly witness: Witness;
+  readonly witness: Pick<Witness, "trouble">;
   readonly maxMessageBytes: number;
   /** Bytes of a message that is too large after which it is given up, also where it has not ended. */
   readonly maxBufferBytes?: number | undefined;

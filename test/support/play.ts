@@ -51,6 +51,7 @@ export interface StageOptions {
   readonly audit?: (event: AuditEvent) => void;
   readonly onLearnt?: (catalogue: Catalogue) => void;
   readonly onExhausted?: () => void;
+  readonly onIntroduced?: () => void;
 }
 
 /** A relay between two sides that tests speak for. Its clock is theirs. */
@@ -72,6 +73,7 @@ export function stage(policy: Policy, options: StageOptions = {}) {
     keepsTools: options.keepsTools ?? false,
     onLearnt: options.onLearnt ?? (() => {}),
     onExhausted: options.onExhausted ?? (() => {}),
+    onIntroduced: options.onIntroduced ?? (() => {}),
     say: (direction, payload) => (direction === "up" ? toServer : toClient).writeLine(payload),
     now,
     ...(options.owner === undefined ? {} : { owner: options.owner }),
