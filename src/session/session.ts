@@ -181,7 +181,7 @@ export function createSession(options: SessionOptions): Session {
     else if (envelope.method.form === "notification") turn.trouble = "notification-with-id";
     else if (table.isFull()) turn.trouble = "too-many-calls";
     else {
-      const version = needsEra(turn, envelope) ? findClaim(turn.message.bytes, envelope.params) : null;
+      const version = needsEra(turn, envelope) ? findClaim(turn.message.bytes, envelope.meta) : null;
       const { tools } = catalogues.stateless;
       if (disagrees(turn, envelope, version, tools)) turn.trouble = "header-mismatch";
       else turn.opens = openCall(turn, envelope, version === null ? "stateful" : "stateless");
