@@ -35,26 +35,10 @@ export function eachMember(bytes: Buffer, span: Span, visit: (key: string, value
 export function findMember(bytes: Buffer, span: Span, key: string): Span | null {
   if (bytes[span.start] !== OPEN_OBJECT) return null;
   let found: Span | null = null;
-  let at = skipSpace(bytes, span.start + 1);
-  while (bytes[at] !== CLOSE_OBJECT) {
-    const keyEnd = afterString(bytes, at);
-    const start = skipSpace(bytes, skipSpace(bytes, keyEnd) + 1);
-    const end = endOfValue(bytes, start);
-    if (isKey(bytes, at + 1, keyEnd - 1, key)) found = { start, end };
-    at = skipSpace(bytes, end);
-    if (bytes[at] === COMMA) at = skipSpace(bytes, at + 1);
-  }
+  eachMember(bytes, span, (name, value) => {
+    if (name === key) found = value;
+  });
   return found;
-}
-
-/** Whether the text between two places is this key. Most keys are something else from their first letter on. */
-function isKey(bytes: Buffer, start: number, end: number, key: string): boolean {
-  for (let at = start; at < end; at++) {
-    const byte = bytes[at];
-    if (byte === BACKSLASH || byte > 0x7f) return readText(bytes, start, end) === key;
-    if (byte !== key.charCodeAt(at - start)) return false;
-  }
-  return end - start === key.length;
 }
 
 /** Calls `visit` with the place of each element of the array at `span`, until it says false. */
