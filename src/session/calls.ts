@@ -13,9 +13,9 @@ export interface Call {
   /** The cursor it asks a list with; null for the first page, undefined where it is no text, or too long to keep. */
   readonly cursor: string | null | undefined;
   readonly era: Era;
-  /** When it went on its way, by the session's clock. */
+  /** When it came, by the session's clock. */
   readonly since: number;
-  /** How often the tool list had changed by then. */
+  /** How often the tool list had changed by then, where it asks for that. */
   readonly listVersion: number;
   /** Who takes the answer, where the request is our own. Null where the answer was lost. */
   readonly claim: ((answer: Message | null) => void) | null;
