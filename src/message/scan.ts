@@ -91,7 +91,7 @@ function walk(bytes: Buffer, view: DataView, at: number, end: number): Fault | n
   const spans = result.spans;
   // Made when the first long string is met; most messages have none.
   let words: Int32Array | null = null;
-  const lastWord = view.byteLength - 4;
+  const lastWord = bytes.length - 4;
   let byte = 0;
   let depth = 0;
   let keys = 0;
