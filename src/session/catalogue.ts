@@ -20,7 +20,7 @@ export interface Catalogue {
   /** Whether the list is more than we keep: it cannot be had until the server changes it or begins it anew. */
   readonly isTooLarge: boolean;
   /** Whether a client that asks may be answered from here: the list is whole, and the time it gave itself is not over. */
-  readonly isFresh: boolean;
+  isFresh(): boolean;
   /** The cursor of the page after the last one learnt, null at the end, undefined before the first. */
   readonly next: string | null | undefined;
   readonly tools: readonly Tool[];
@@ -66,14 +66,8 @@ export const MAX_PAGES = 500;
 /** Makes an empty catalogue. What it knows holds for good once it is whole, where that is wanted. */
 export function createCatalogue(now: () => number = () => performance.now(), isForGood = false): CatalogueKeeper {
   let kept: "no" | "until-changed" | "for-good" = "no";
-  let refusal: Refusal | null | undefined;
-  let version = 0;
-  let listVersion = 0;
   let tools: Tool[] = [];
-  let frame: Catalogue["frame"] = null;
   let freshUntil = 0;
-  let next: string | null | undefined;
-  let isTooLarge = false;
   let pages = 0;
   let size = 0; // in bytes
 
@@ -89,77 +83,66 @@ export function createCatalogue(now: () => number = () => performance.now(), isF
     return true;
   }
 
-  return {
-    get version() {
-      return version;
-    },
-    get listVersion() {
-      return listVersion;
-    },
-    get isComplete() {
-      return next === null;
-    },
-    get isTooLarge() {
-      return isTooLarge;
-    },
-    get isFresh() {
-      return next === null && (kept === "for-good" || now() < freshUntil);
-    },
-    get next() {
-      return next;
-    },
-    get tools() {
-      return tools;
-    },
-    get frame() {
-      return frame;
-    },
-    get refusal() {
-      return refusal;
-    },
+  function setTools(next: string | null | undefined, kept: Tool[]): void {
+    catalogue.next = next;
+    catalogue.isComplete = next === null;
+    catalogue.tools = tools = kept;
+  }
+
+  // Plain members, because every call is judged by them: V8 keeps an object with getters as a dictionary.
+  const catalogue: { -readonly [Member in keyof CatalogueKeeper]: CatalogueKeeper[Member] } = {
+    version: 0,
+    listVersion: 0,
+    isComplete: false,
+    isTooLarge: false,
+    next: undefined,
+    tools,
+    frame: null,
+    refusal: undefined,
+    isFresh: () => catalogue.isComplete && (kept === "for-good" || now() < freshUntil),
     learn(bytes, page, cursor, asked) {
       // An answer from before a change may say what no longer holds. It is shown, but not remembered.
-      if (asked !== listVersion || cursor === undefined) return;
+      if (asked !== catalogue.listVersion || cursor === undefined) return;
       if (kept !== "no") return;
       if (cursor === null) {
         tools = [];
-        frame = frameOf(bytes, page);
+        const frame = frameOf(bytes, page);
+        catalogue.frame = frame;
         size = frame.before.length + frame.after.length;
         pages = 0;
         freshUntil = page.ttlMs === null ? Infinity : now() + page.ttlMs;
-      } else if (cursor !== next || next === null) return;
-      version++;
-      isTooLarge = !take(bytes, page);
-      next = isTooLarge ? undefined : page.next;
-      if (isForGood && next === null) kept = "for-good";
-      if (!isTooLarge) return;
-      tools = []; // half a list is no list either
-      frame = null;
+      } else if (cursor !== catalogue.next || catalogue.next === null) return;
+      catalogue.version++;
+      catalogue.isTooLarge = !take(bytes, page);
+      if (catalogue.isTooLarge) {
+        setTools(undefined, []); // half a list is no list either
+        catalogue.frame = null;
+      } else setTools(page.next, tools);
+      if (isForGood && catalogue.isComplete) kept = "for-good";
     },
     learnNone() {
       if (kept !== "no") return;
-      version++;
-      tools = [];
-      frame = null; // a client that asks all the same hears what the server says to that
-      next = null;
-      isTooLarge = false;
+      catalogue.version++;
+      setTools(null, []);
+      catalogue.frame = null; // a client that asks all the same hears what the server says to that
+      catalogue.isTooLarge = false;
       if (isForGood) kept = "for-good";
     },
     keep(how) {
       kept = how;
     },
     learnRefusal(said) {
-      refusal = said;
+      catalogue.refusal = said;
     },
     forget() {
       if (kept === "for-good") return;
-      version++;
-      listVersion++;
-      tools = [];
-      next = undefined;
-      isTooLarge = false;
+      catalogue.version++;
+      catalogue.listVersion++;
+      setTools(undefined, []);
+      catalogue.isTooLarge = false;
     },
   };
+  return catalogue;
 }
 
 /** One for each era. */
