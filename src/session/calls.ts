@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import type { Id } from "../message/id.ts";
 import type { Message } from "../message/message.ts";
 import type { Method } from "../message/methods.ts";
+import { createCallIndex } from "./call-index.ts";
 import type { Era } from "./era.ts";
 
 /** A request that somebody waits for. */
@@ -21,6 +22,8 @@ export interface Call {
   readonly claim: ((answer: Message | null) => void) | null;
   /** Held by us: the other side has not seen it yet, or the one who asked has not seen the answer. */
   parked: boolean;
+  /** How many calls its table had been given before. */
+  nth: number;
   /** What whoever judges wants to know again when the answer comes. */
   memo: Keepsake | null;
 }
@@ -41,7 +44,7 @@ export function createCall(
   listVersion: number,
   claim: Call["claim"],
 ): Call {
-  return { id, method, subject, cursor, era, since, listVersion, claim, parked: false, memo: null };
+  return { id, method, subject, cursor, era, since, listVersion, claim, parked: false, nth: 0, memo: null };
 }
 
 /** The requests of one direction that are waiting, and the ids that must not be used again. */
@@ -92,17 +95,14 @@ export function createCallTable(
   onExhausted: () => void = () => {},
   maxSpentIds = MAX_SPENT_IDS,
 ): CallTable {
-  const calls = new Map<number | string, Call>();
+  const calls = createCallIndex();
   const suspended = new Set<Call>(); // the oldest first
   let spent: Set<number | string> | null = null; // made when the first call is abandoned
   let isExhausted = false;
   let keptBytes = 0;
 
   function close(call: Call): void {
-    if (calls.get(call.id.key) === call) {
-      calls.delete(call.id.key);
-      if (call.memo !== null) keptBytes -= call.memo.bytes;
-    }
+    if (calls.remove(call) && call.memo !== null) keptBytes -= call.memo.bytes;
     if (suspended.size > 0) suspended.delete(call);
   }
 
@@ -133,7 +133,7 @@ export function createCallTable(
     isSpent: (key) => spent !== null && spent.has(shorten(key)),
     open(call) {
       if (calls.size >= maxOpenCalls && call.claim === null) return false;
-      calls.set(call.id.key, call);
+      calls.add(call);
       if (call.memo !== null) keptBytes += call.memo.bytes;
       return true;
     },
@@ -142,7 +142,7 @@ export function createCallTable(
     suspend(call) {
       if (calls.get(call.id.key) === call) suspended.add(call);
     },
-    waiting: () => [...calls.values()],
+    waiting: () => calls.values(),
   };
 }
 
