@@ -208,7 +208,7 @@ export function createSession(options: SessionOptions): Session {
     }
     turn.answers = call;
     if (!isSameId(envelope.id, call.id)) turn.trouble = "respelled-id";
-    else if (direction === "down" && LEARNT_FROM.has(call.method.name)) learn(turn, envelope, call);
+    else if (direction === "down" && isLearntFrom(call.method.name)) learn(turn, envelope, call);
   }
 
   function openCall({ message: { bytes } }: TurnDraft, envelope: RequestEnvelope, era: Era): Call {
@@ -291,8 +291,10 @@ export function createSession(options: SessionOptions): Session {
 // One for all sessions: the names of tools are not many.
 const names = createNameReader();
 
-/** Whose answers say something about the server. */
-const LEARNT_FROM = new Set(["initialize", "server/discover", "tools/list"]);
+/** Whether the answers to a method say something about the server. */
+function isLearntFrom(method: string): boolean {
+  return method === "tools/list" || method === "initialize" || method === "server/discover";
+}
 
 function maySend(sender: "client" | "server" | "both", direction: Direction): boolean {
   return sender === "both" || (sender === "client") === (direction === "up");
