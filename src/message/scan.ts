@@ -23,9 +23,10 @@ import { type Level, PROTOTYPE, ROOT, slotOf, slotOfEscaped, SLOTS, VARIANT } fr
 import type { Fault } from "./faults.ts";
 import type { Payload } from "./message.ts";
 import { addKey, beginComparing, forgetKeys, keepKey, MAX_DEPTH } from "./open-keys.ts";
-import { beginShape, isAt, learnKey, loseKey, openElement, openObject, type Shape } from "./shapes.ts";
+import { beginShape, learnKey, loseKey, openElement, openObject, type Shape } from "./shapes.ts";
 import { endOfString, isHex, marks, viewWords } from "./strings.ts";
 import { readText } from "./text.ts";
+import { isAt, viewOf } from "./words.ts";
 
 /** What one pass over the bytes of a message finds. Filled anew by every call of `scan`. */
 export interface Scan {
@@ -69,21 +70,6 @@ export function scan({ bytes, start, end, ascii }: Payload): Scan {
     if (fault !== null) result.fault = fault;
   }
   return result;
-}
-
-// Many messages come in one buffer, one after the other.
-let viewed: Buffer | null = null;
-let view: DataView = new DataView(new ArrayBuffer(0));
-const MAX_KEPT_BYTES = 65_536;
-
-function viewOf(bytes: Buffer): DataView {
-  if (bytes === viewed) return view;
-  const { buffer } = bytes;
-  const made = new DataView(buffer, bytes.byteOffset, bytes.length);
-  if (buffer.byteLength > MAX_KEPT_BYTES) return made; // what is kept here is not freed before the next message comes
-  viewed = bytes;
-  view = made;
-  return made;
 }
 
 /** The walk itself. Returns what ends it early; what it only notes goes to `result.fault`. */

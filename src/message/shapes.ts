@@ -1,15 +1,12 @@
 import { type Level, PARAMS, ROOT, SLOT, SLOTS } from "./keys.ts";
+import { MIN_WORDS_LENGTH, takeWords, type Words } from "./words.ts";
 
 /**
  * A key and the keys before it in its object, as hidden classes are in V8. Messages are alike: after the same keys the
  * same key usually comes again. One comparison then tells that it is well-formed, new in its object, and in which slot.
+ * What is compared is the key as it is written, with its quotes and its colon.
  */
-export interface Shape {
-  /** The key as it is written, with its quotes and colon: how many bytes, the first four, the last four, those between. */
-  readonly length: number;
-  readonly first: number;
-  readonly last: number;
-  readonly between: Int32Array;
+export interface Shape extends Words {
   /** The slot of the key's value, or a negative number. */
   readonly slot: number;
   /** The keys that matter in the object, or null. */
@@ -34,11 +31,10 @@ const MAX_SHAPES = 4096;
 const MAX_BRANCHES = 8;
 /** So many keys of one object are learnt. */
 export const MAX_COUNT = 24;
-/** Keys that are written with more or fewer bytes are not learnt. The shortest fill one word: `"x":`. */
+/** Keys that are written with more bytes are not learnt. */
 const MAX_LENGTH = 64;
-const MIN_LENGTH = 4;
 
-const NONE = new Int32Array(0);
+const NO_KEY: Words = { length: 0, first: 0, last: 0, between: new Int32Array(0) };
 const LOST = { root: createLost(ROOT), params: createLost(PARAMS), other: createLost(null) };
 
 let learnt = 0;
@@ -51,16 +47,6 @@ export function beginShape(): Shape {
     root = createRoot();
   }
   return root;
-}
-
-/** Whether the key of this shape is written at this place, and ends before `end`. */
-export function isAt({ length, first, last, between }: Shape, view: DataView, at: number, end: number): boolean {
-  if (at + length > end || view.getInt32(at, true) !== first) return false;
-  if (view.getInt32(at + length - MIN_LENGTH, true) !== last) return false;
-  for (let nth = 0; nth < between.length; nth++) {
-    if (view.getInt32(at + 4 * nth + 4, true) !== between[nth]) return false;
-  }
-  return true;
 }
 
 /** Where the keys of an object begin that is the value of this shape's key. */
@@ -76,15 +62,10 @@ export function openElement(shape: Shape): Shape {
 
 /** Learns the key that is written between two places, its quotes and colon included, and follows a shape. */
 export function learnKey(before: Shape, view: DataView, start: number, end: number, slot: number): Shape {
-  const length = end - start;
-  if (length < MIN_LENGTH || length > MAX_LENGTH) return loseKey(before, slot);
-  if (before.branches === MAX_BRANCHES || before.count === MAX_COUNT || learnt >= MAX_SHAPES)
-    return loseKey(before, slot);
-  const between = new Int32Array(Math.max(0, Math.ceil(length / 4) - 2));
-  between.forEach((_, nth) => (between[nth] = view.getInt32(start + 4 * nth + 4, true)));
-  const first = view.getInt32(start, true);
-  const last = view.getInt32(end - MIN_LENGTH, true);
-  const shape = createShape(length, first, last, between, slot, before.level, false, before.count + 1);
+  const isOddLength = end - start < MIN_WORDS_LENGTH || end - start > MAX_LENGTH;
+  const isFull = before.branches === MAX_BRANCHES || before.count === MAX_COUNT || learnt >= MAX_SHAPES;
+  if (isOddLength || isFull) return loseKey(before, slot);
+  const shape = createShape(takeWords(view, start, end), slot, before.level, false, before.count + 1);
   learnt++;
   shape.other = before.next;
   before.next = shape;
@@ -100,11 +81,11 @@ export function loseKey({ level }: Shape, slot: number): Shape {
 
 /** One for each slot, and one for no slot. */
 function createLost(level: Level | null): readonly Shape[] {
-  return Array.from({ length: SLOTS + 1 }, (_, nth) => createShape(0, 0, 0, NONE, nth - 1, level, true, 0));
+  return Array.from({ length: SLOTS + 1 }, (_, nth) => createShape(NO_KEY, nth - 1, level, true, 0));
 }
 
 function createHead(level: Level | null, isLost: boolean): Shape {
-  return createShape(0, 0, 0, NONE, -1, level, isLost, 0);
+  return createShape(NO_KEY, -1, level, isLost, 0);
 }
 
 function createRoot(): Shape {
@@ -115,10 +96,7 @@ function createRoot(): Shape {
 
 /** One function for all, so that V8 gives them one hidden class. */
 function createShape(
-  length: number,
-  first: number,
-  last: number,
-  between: Int32Array,
+  { length, first, last, between }: Words,
   slot: number,
   level: Level | null,
   isLost: boolean,

@@ -13,4 +13,4 @@ export function timeOfArrival(bytes: Buffer, now: () => number): number {
   return lastTime;
 }
 
-const MAX_KEPT_BYTES = 65_536;
+const MAX_KEPT_BYTES = 131_072;
