@@ -10,7 +10,8 @@ import type { Call } from "../session/calls.ts";
 import { type CatalogueKeeper, createCatalogues, type Refusal } from "../session/catalogue.ts";
 import type { Era } from "../session/era.ts";
 import type { Exchange } from "../session/exchange.ts";
-import { createSession, type Question, type Session } from "../session/session.ts";
+import type { Question } from "../session/question.ts";
+import { createSession, type Session } from "../session/session.ts";
 
 /** A client of our own: it greets a server and asks for its tools. */
 export interface OwnClient {

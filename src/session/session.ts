@@ -21,6 +21,7 @@ import { type Era, findClaim } from "./era.ts";
 import type { Exchange } from "./exchange.ts";
 import { disagrees } from "./mirrored.ts";
 import { type Owner, readClientName } from "./owner.ts";
+import type { Question } from "./question.ts";
 import { isNotFound, readCursor, readToolPage } from "./tool-page.ts";
 import { beginTurn, type Turn, type TurnDraft } from "./turn.ts";
 
@@ -55,17 +56,6 @@ export interface Session extends SessionView {
   say(direction: Direction, payload: Buffer): void;
   /** Asks the server something of our own. The answer does not reach the client. */
   ask(question: Question): Promise<Message>;
-}
-
-/** A request of our own. */
-export interface Question {
-  readonly method: string;
-  /** JSON text. */
-  readonly params: string;
-  readonly era: Era;
-  /** The cursor in the params, where it asks for a page of a list. */
-  readonly cursor: string | null;
-  readonly timeoutMs: number;
 }
 
 /** How a session is made. */
