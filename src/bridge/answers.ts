@@ -1,7 +1,16 @@
+import type { ConnectionError } from "../errors.ts";
 import type { WireError } from "../message/compose.ts";
 
 /** What those hear who wait when nobody will answer any more. */
 export const CLOSED: WireError = { code: -32000, message: "Connection closed" };
+
+/** What those hear whose request cannot be sent because there are too many. */
+export const BUSY: WireError = { code: -32000, message: "Too many requests at once" };
+
+/** What those hear whose request failed, and the HTTP status that goes with it. */
+export function failureOf({ code }: ConnectionError): { readonly error: WireError; readonly status: number } {
+  return code === "NO_ROOM" ? { error: BUSY, status: 503 } : { error: CLOSED, status: 502 };
+}
 
 /** What those hear whose server answers with something that is no answer. */
 export const INVALID: WireError = { code: -32000, message: "Invalid response" };

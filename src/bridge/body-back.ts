@@ -1,10 +1,11 @@
 import { composeBatch, composeError } from "../message/compose.ts";
 import { flatten } from "../message/flatten.ts";
-import { createGistReader, type GistReader } from "../message/gist.ts";
+import { createGistReader, type GistReader, MAX_BUFFER_BYTES } from "../message/gist.ts";
 import { whole } from "../message/message.ts";
 import { passOn } from "../relay/pass-on.ts";
 import type { Call } from "../session/calls.ts";
 import type { Exchange } from "../session/exchange.ts";
+import { createPieces, type Pieces } from "../wire/pieces.ts";
 import { INVALID, refusedWith } from "./answers.ts";
 import type { Seat } from "./seats.ts";
 
@@ -19,32 +20,68 @@ export interface JudgedBody {
 /** Collects a body, as far as it is not too large. */
 export interface BodyCollector {
   push(chunk: Buffer): void;
+  /** Whether so much has come that it is given up: it may never end. */
+  isHopeless(): boolean;
+  /** How much memory it takes up now. */
+  weight(): number;
   /** The whole body; null where it was too large, with what could be told of it. */
   end(): { readonly body: Buffer } | { readonly body: null; readonly gist: GistReader; readonly bytes: number };
 }
 
-/** Makes a collector for at most `maxBytes`. */
-export function createBodyCollector(maxBytes: number): BodyCollector {
-  let pieces: Buffer[] = [];
-  let size = 0;
-  let gist: GistReader | null = null;
-  return {
-    push(chunk) {
-      size += chunk.length;
-      if (gist === null && size > maxBytes) {
-        gist = createGistReader();
-        for (const piece of pieces) gist.push(piece);
-        pieces = [];
-      }
-      if (gist === null) pieces.push(chunk);
-      else gist.push(chunk);
-    },
-    end() {
-      if (gist !== null) return { body: null, gist, bytes: size };
-      return { body: pieces.length === 1 ? pieces[0] : Buffer.concat(pieces) };
-    },
-  };
+/** Makes a collector for at most `maxBytes`. What is larger is followed up to `maxBufferBytes`. */
+export function createBodyCollector(maxBytes: number, maxBufferBytes: number = MAX_BUFFER_BYTES): BodyCollector {
+  return new Collector(maxBytes, maxBufferBytes);
 }
+
+/** A class, because there is one for every answer, and most come in one piece. */
+class Collector implements BodyCollector {
+  readonly #maxBytes: number;
+  readonly #maxBufferBytes: number;
+  #first: Buffer | null = null;
+  #pieces: Pieces | null = null;
+  #size = 0;
+  #gist: GistReader | null = null;
+
+  constructor(maxBytes: number, maxBufferBytes: number) {
+    this.#maxBytes = maxBytes;
+    this.#maxBufferBytes = maxBufferBytes;
+  }
+
+  push(chunk: Buffer): void {
+    this.#size += chunk.length;
+    if (this.#gist === null && this.#size > this.#maxBytes) {
+      const reader = createGistReader();
+      if (this.#first !== null) reader.push(this.#first);
+      this.#pieces?.release((piece) => reader.push(piece));
+      this.#first = this.#pieces = null;
+      this.#gist = reader;
+    }
+    if (this.#gist !== null) this.#gist.push(chunk);
+    else if (this.#pieces !== null) this.#pieces.push(chunk);
+    else if (this.#first === null) this.#first = chunk;
+    else {
+      this.#pieces = createPieces();
+      this.#pieces.push(this.#first);
+      this.#pieces.push(chunk);
+      this.#first = null;
+    }
+  }
+
+  isHopeless(): boolean {
+    return this.#size > this.#maxBytes && this.#size > this.#maxBufferBytes;
+  }
+
+  weight(): number {
+    return this.#pieces?.weight ?? this.#first?.buffer.byteLength ?? 0;
+  }
+
+  end(): ReturnType<BodyCollector["end"]> {
+    if (this.#gist !== null) return { body: null, gist: this.#gist, bytes: this.#size };
+    return { body: this.#first ?? this.#pieces?.join() ?? NOTHING };
+  }
+}
+
+const NOTHING = Buffer.alloc(0);
 
 /** What a body belongs to. */
 export interface BodyOptions {

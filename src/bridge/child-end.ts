@@ -14,6 +14,8 @@ export interface ChildEndOptions {
   readonly child: ChildServer;
   readonly listener: ServerListener;
   readonly maxMessageBytes: number;
+  /** Bytes of a message that is too large after which it is given up, also where it has not ended. */
+  readonly maxBufferBytes?: number | undefined;
   readonly graceMs: number;
   /** The process ended by itself. */
   readonly onEnd: () => void;
@@ -22,7 +24,8 @@ export interface ChildEndOptions {
 const ROUTED: Exchange = { ...LINES, routed: true };
 
 /** A session with a child process that has been started. */
-export function createChildEnd({ child, listener, maxMessageBytes, graceMs, onEnd }: ChildEndOptions): ServerEnd {
+export function createChildEnd(options: ChildEndOptions): ServerEnd {
+  const { child, listener, maxMessageBytes, maxBufferBytes, graceMs, onEnd } = options;
   let isOver = false;
   const toServer = createOutlet(child.stdin, () => {});
   let sent = 0; // how many messages went to the server
@@ -44,7 +47,7 @@ export function createChildEnd({ child, listener, maxMessageBytes, graceMs, onEn
       if (isBlank(bytes, start, end)) return;
       hand(() => listener.message({ bytes, start, end: end - 1, ascii }, ROUTED));
     },
-    excess: createExcess((gist, bytes) => hand(() => listener.lost(gist, bytes, ROUTED))),
+    excess: createExcess((gist, bytes) => hand(() => listener.lost(gist, bytes, ROUTED)), maxBufferBytes),
     tail: () => {},
   };
   const feed = createFeed({

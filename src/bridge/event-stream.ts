@@ -1,4 +1,5 @@
 import type { ServerResponse } from "node:http";
+import { answerMemory, countIn, readerOf } from "../link/memory.ts";
 import { createOutlet, type Outlet } from "../relay/outlet.ts";
 import { frameMessage } from "./stream-back.ts";
 
@@ -29,13 +30,20 @@ export function beginStream(response: ServerResponse, headers: readonly string[]
   const timer = setInterval(() => {
     if (!outlet.isFull) outlet.write(COMMENT);
   }, KEEP_ALIVE_MS).unref();
+  const claim = countIn(answerMemory, readerOf(response));
+  const weigh = (): void => claim.weigh(response.writableLength);
+  response.on("drain", weigh);
   response.on("close", () => {
     clearInterval(timer);
+    claim.release();
     onClose();
   });
   return {
     outlet,
-    send: (message) => outlet.write(frameMessage(message)),
+    send(message) {
+      outlet.write(frameMessage(message));
+      weigh();
+    },
     end() {
       clearInterval(timer);
       outlet.end();

@@ -1,5 +1,5 @@
 import type { Readable, Writable } from "node:stream";
-import { setTimeout as delay } from "node:timers/promises";
+import { setImmediate as nextTurn, setTimeout as delay } from "node:timers/promises";
 import type { Outcome } from "../action/outcome.ts";
 import { flatten } from "../message/flatten.ts";
 import { createExcess } from "../message/gist.ts";
@@ -21,7 +21,9 @@ export interface LinesClient {
   run(end: ServerEnd): Promise<void>;
   /** Resolves when nobody waits for an answer any more, or after so long. */
   answered(limitMs: number): Promise<void>;
-  /** Tells all who wait that nobody will answer, and lets what was written leave. */
+  /** Sends a message of our own to the client, where it is still there. */
+  say(message: Buffer): void;
+  /** Tells all who wait that nobody will answer. Resolves when what was written has left, or the client does not read it. */
   giveUp(): Promise<void>;
 }
 
@@ -32,17 +34,19 @@ export interface LinesClientOptions {
   readonly seat: Seat;
   readonly witness: Witness;
   readonly maxMessageBytes: number;
+  /** Bytes of a message that is too large after which it is given up, also where it has not ended. */
+  readonly maxBufferBytes?: number | undefined;
+  /** How long a client that has closed stdin may take nothing of what is left for it. */
+  readonly slowReaderMs: number;
 }
 
 const ROUTED: Exchange = { ...LINES, routed: true };
 /** The payload of a message that was not kept. */
 const NONE = whole(Buffer.alloc(0));
-const FLUSH_MS = 2000;
-const STUCK_MS = 7000;
 
 /** Joins a client on lines to whatever server it is given. */
 export function createLinesClient(options: LinesClientOptions): LinesClient {
-  const { input, output, seat, witness, maxMessageBytes } = options;
+  const { input, output, seat, witness, maxMessageBytes, maxBufferBytes, slowReaderMs } = options;
   const { passage, session } = seat;
   let server: ServerEnd | null = null;
   let feed: Feed | null = null;
@@ -91,7 +95,7 @@ export function createLinesClient(options: LinesClientOptions): LinesClient {
           const payload = { bytes, start, end: lineEnd - 1, ascii };
           passOn(passage, payload, "up", ROUTED, (outcome) => carryUp(payload, outcome));
         },
-        excess: createExcess((gist, bytes) => carryUp(NONE, passage.lose(gist, bytes, "up", ROUTED))),
+        excess: createExcess((gist, bytes) => carryUp(NONE, passage.lose(gist, bytes, "up", ROUTED)), maxBufferBytes),
         tail: (bytes) =>
           witness.trouble("wire:half-line", `${bytes.length} bytes without a newline at the end were not forwarded`),
       };
@@ -99,20 +103,23 @@ export function createLinesClient(options: LinesClientOptions): LinesClient {
         leave = resolve;
         feed = createFeed({ source: input, maxMessageBytes, sink, onward: end, back: toClient, onEnd: resolve });
         // What it said last waits until it has read the rest. One that does not read at all is not waited for.
-        input.once("end", () => whenStuck(output, STUCK_MS, resolve));
+        input.once("end", () => whenStuck(output, slowReaderMs, resolve));
       });
     },
     async answered(limitMs) {
       const until = Date.now() + limitMs;
       while (session.calls.up.waiting().length > 0 && Date.now() < until && !toClient.isClosed) await delay(20);
     },
+    say: (message) => toClient.writeLine(message),
     async giveUp() {
       for (const answer of passage.giveUp("up", CLOSED)) toClient.writeLine(answer);
+      await nextTurn(); // what was refused of a batch leaves when nothing of the batch is held any more
       if (toClient.isClosed) return;
       await new Promise<void>((resolve) => {
-        setTimeout(resolve, FLUSH_MS).unref();
+        whenStuck(output, slowReaderMs, resolve);
         output.once("close", resolve);
-        output.end(resolve);
+        output.once("finish", resolve);
+        toClient.end(); // and nothing is written after that: the stream would be destroyed, and what it still has lost
       });
     },
   };

@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import type { Socket } from "node:net";
 import type { Visit } from "../link/http/door.ts";
+import { networkOf } from "../link/network.ts";
 import type { Owner } from "../session/owner.ts";
 
 /**
@@ -8,16 +9,27 @@ import type { Owner } from "../session/owner.ts";
  * in, or whom the header names that the policy trusts, or else the address. Not by the connection, because a new one
  * costs nothing; and not by a token that we do not check, because the client may invent another.
  */
-export function ownerOf({ principal, head, request }: Visit): Owner {
-  const known = principal?.id ?? head.identity;
+export function ownerOf(visit: Visit): HttpOwner {
+  const { head, request } = visit;
+  const known = nameOf(visit);
   const address = `address:${networkOf(request.socket.remoteAddress)}`;
-  return new HttpOwner(known ?? address, known === null ? address : `identity:${known}`, head.authorization, request);
+  return new HttpOwner(
+    known ?? address,
+    known === null ? address : `identity:${known}`,
+    head.authorization,
+    request.socket,
+  );
+}
+
+/** Who the client is, where that is known: whom we let in, or whom the header names that the policy trusts. */
+export function nameOf({ principal, head }: Pick<Visit, "principal" | "head">): string | null {
+  return principal?.id ?? head.identity;
 }
 
 /** The same for a session that we host, or that the server gave: without an identity, what is counted is the session's. */
 export function ownerOfSession(visit: Visit): Owner {
   const owner = ownerOf(visit);
-  return visit.principal === null && visit.head.identity === null
+  return nameOf(visit) === null
     ? { identity: owner.identity, scope: null, audience: null }
     : { identity: owner.identity, scope: owner.scope, audience: null };
 }
@@ -26,10 +38,11 @@ export function ownerOfSession(visit: Visit): Owner {
 class HttpOwner implements Owner {
   readonly identity: string;
   readonly scope: string;
-  readonly #authorization: string | null;
-  readonly #socket: Socket;
+  #authorization: string | null;
+  #socket: Socket | null;
+  #audience: string | null = null;
 
-  constructor(identity: string, scope: string, authorization: string | null, { socket }: Visit["request"]) {
+  constructor(identity: string, scope: string, authorization: string | null, socket: Socket) {
     this.identity = identity;
     this.scope = scope;
     this.#authorization = authorization;
@@ -38,8 +51,21 @@ class HttpOwner implements Owner {
 
   /** Who shows the same credentials gets the same private answers; without any, only the same connection does. */
   get audience(): string {
+    this.#audience ??= this.#findAudience();
+    return this.#audience;
+  }
+
+  /** Lets go of all that is not needed any more: its session lives longer than the request that began it. */
+  settle(): void {
+    this.#audience ??= this.#findAudience();
+    this.#authorization = null;
+    this.#socket = null;
+  }
+
+  #findAudience(): string {
     if (!this.identity.startsWith("address:")) return `${this.identity} ${hash(this.#authorization ?? "")}`;
-    return this.#authorization === null ? connectionOf(this.#socket) : `token:${hash(this.#authorization)}`;
+    if (this.#authorization !== null) return `token:${hash(this.#authorization)}`;
+    return this.#socket === null ? "" : connectionOf(this.#socket);
   }
 }
 
@@ -49,20 +75,6 @@ function hash(authorization: string): string {
 }
 
 const HASH_CHARACTERS = 22;
-
-/** An address of IPv4, or the first 64 bits of one of IPv6: one client usually has all the others. */
-function networkOf(address: string | undefined): string {
-  if (address === undefined) return "unknown";
-  if (address.startsWith("::ffff:") && address.includes(".")) return address.slice("::ffff:".length);
-  if (!address.includes(":")) return address;
-  const [bare] = address.split("%");
-  const [before, after = null] = bare.split("::");
-  const groups = before === "" ? [] : before.split(":");
-  const behind = after === null || after === "" ? [] : after.split(":");
-  const all =
-    after === null ? groups : [...groups, ...Array<string>(8 - groups.length - behind.length).fill("0"), ...behind];
-  return `${all.slice(0, 4).join(":")}::/64`;
-}
 
 const connections = new WeakMap<Socket, string>();
 let counter = 0;

@@ -3,21 +3,26 @@ import { admits, isJson } from "../link/http/client-head.ts";
 import type { Visit } from "../link/http/door.ts";
 import { readBody } from "../link/http/body.ts";
 import { replyEmpty, replyError, replyJson } from "../link/http/reply.ts";
+import type { Witness } from "../record/witness.ts";
 import type { Call } from "../session/calls.ts";
+import type { Session } from "../session/session.ts";
 import { statusOf } from "./answers.ts";
 import type { Seat } from "./seats.ts";
 
-/** Reads the message in a request. What brings none, or one that is packed or too large, is answered here. */
-export function readMessage(visit: Visit, maxBytes: number, done: (body: Buffer) => void): void {
-  const { head, response, request } = visit;
+/**
+ * Reads the message in a request. What brings none, or one that is packed or too large, is answered here. `sent` says that
+ * the body has left, and is not kept any more.
+ */
+export function readMessage(visit: Visit, maxBytes: number, done: (body: Buffer, sent: () => void) => void): void {
+  const { head, response } = visit;
   if (!isJson(head.contentType)) return replyError(response, 415, UNSUPPORTED_TYPE, null);
   if (head.contentEncoding !== null) return replyError(response, 415, UNSUPPORTED_ENCODING, null);
   if (!admits(head.accept, "application/json") && !admits(head.accept, "text/event-stream")) {
     return replyError(response, 406, NOT_ACCEPTABLE, null);
   }
-  readBody(request, head.contentLength, maxBytes, (body) => {
+  readBody(visit, head.contentLength, maxBytes, (body, sent) => {
     if (body === "too-large") return replyError(response, 413, TOO_LARGE, null);
-    if (body !== "no-room") return done(body);
+    if (body !== "no-room") return done(body, sent);
     response.setHeader("Retry-After", "1");
     replyError(response, 503, NO_ROOM, null);
   });
@@ -33,6 +38,19 @@ export function answerHere({ response }: Visit, { back, rule }: Outcome): void {
 /** Closes calls that were let through and are sent nowhere. */
 export function forget({ session }: Seat, calls: readonly Call[]): void {
   for (const call of calls) session.calls.up.close(call);
+}
+
+/** Notes for the audit log that the server refused a client's request for want of permission. The client sees so itself. */
+export function noteRefusal(witness: Witness, visit: Visit | null, session: Session | null, status: number): void {
+  if (status !== 401 && status !== 403) return;
+  witness.refusedLogin({
+    by: "server",
+    status,
+    rule: "login-refused",
+    reason: `The server answered with status ${status}`,
+    address: visit?.request.socket.remoteAddress ?? null,
+    ...(session === null ? {} : { session }),
+  });
 }
 
 const UNSUPPORTED_TYPE = { code: -32000, message: "Unsupported Media Type: Content-Type must be application/json" };

@@ -2,7 +2,8 @@ import { kindOf } from "../link/upstream/head.ts";
 import { composeErrorText } from "../message/compose.ts";
 import { createExcess } from "../message/gist.ts";
 import { openMessage, type Payload, whole } from "../message/message.ts";
-import { createEventFramer, pickData } from "../wire/events.ts";
+import { pickData } from "../wire/event-fields.ts";
+import { createEventFramer } from "../wire/events.ts";
 import type { Call } from "../session/calls.ts";
 import type { Exchange } from "../session/exchange.ts";
 import type { ResponseHead } from "../wire/http-head.ts";
@@ -13,6 +14,10 @@ import { bodiesFor, type ServerListener } from "./server-end.ts";
 /** A response that is being read. */
 export interface Reading {
   push(chunk: Buffer): void;
+  /** Whether so much of it has come that it is given up: it may never end. */
+  isHopeless(): boolean;
+  /** How much memory it takes up now. */
+  weight(): number;
   /** The response is over. What is known of its stream, where it was one. */
   end(): Followed | null;
   /** It broke off. Events that came whole were taken; a body that is not whole is none. */
@@ -30,7 +35,11 @@ export interface ReadingOptions {
   readonly head: ResponseHead;
   /** The calls that it should answer; none for a stream of its own. */
   readonly calls: readonly Call[];
+  /** Whether a body is wanted although it answers no call: it answers a request of our own. */
+  readonly wantsBody?: boolean;
   readonly maxMessageBytes: number;
+  /** Bytes of a message that is too large after which it is given up, also where it has not ended. */
+  readonly maxBufferBytes?: number | undefined;
   readonly listener: ServerListener;
   readonly take: (payload: Payload, exchange: Exchange) => void;
 }
@@ -43,7 +52,7 @@ export function readResponse(options: ReadingOptions): Reading {
   return kindOf(options.head) === "events" && options.head.status < 300 ? readEvents(options) : readBody(options);
 }
 
-function readEvents({ calls, maxMessageBytes, listener, take }: ReadingOptions): Reading {
+function readEvents({ calls, maxMessageBytes, maxBufferBytes, listener, take }: ReadingOptions): Reading {
   const exchange = bodiesFor(calls);
   let lastId: string | undefined;
   let retryMs = DEFAULT_RETRY_MS;
@@ -53,26 +62,38 @@ function readEvents({ calls, maxMessageBytes, listener, take }: ReadingOptions):
       if (retry !== null) retryMs = Math.min(retry, MAX_RETRY_MS);
       if (data !== null) take(data, exchange);
     },
-    excess: createExcess((gist, bytes) => listener.lost(gist, bytes, exchange), pickData),
+    excess: createExcess((gist, bytes) => listener.lost(gist, bytes, exchange), maxBufferBytes, pickData),
     tail: () => {},
   });
   const end = (): Followed => {
     framer.end();
     return { lastId, retryMs };
   };
-  return { push: (chunk) => framer.push(chunk), end, breakOff: end };
+  return {
+    push: (chunk) => framer.push(chunk),
+    isHopeless: () => false,
+    weight: () => framer.weight(),
+    end,
+    breakOff: end,
+  };
 }
 
 const MAX_RETRY_MS = 60_000;
 
-function readBody({ head, calls, maxMessageBytes, listener, take }: ReadingOptions): Reading {
+function readBody(options: ReadingOptions): Reading {
+  const { head, calls, wantsBody = calls.length > 0, maxMessageBytes, listener, take } = options;
   const exchange = bodiesFor(calls);
-  const collector = createBodyCollector(maxMessageBytes);
+  const collector = createBodyCollector(maxMessageBytes, options.maxBufferBytes);
   return {
     push: (chunk) => collector.push(chunk),
+    isHopeless: () => collector.isHopeless(),
+    weight: () => collector.weight(),
     end() {
       const collected = collector.end();
       const { body } = collected;
+      // Streamable HTTP, "Sending Messages to the Server" 4: what is no request is answered with 202 and no body. Some
+      // servers write one all the same, such as null. It is for nobody.
+      if (!wantsBody && head.status < 300) return null;
       const isJson = kindOf(head) === "json" && body !== null && body.length > 0;
       if (collected.body === null) listener.lost(collected.gist.end(), collected.bytes, exchange);
       if (head.status < 300 && isJson) take(whole(body), exchange);

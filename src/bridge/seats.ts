@@ -29,6 +29,7 @@ export interface SeatOptions {
   readonly witness: Witness;
   readonly maxOpenCalls: number;
   readonly maxParkedBytes: number;
+  readonly maxDepth?: number | undefined;
   readonly toolListMs: number;
   /** Whether a list that is whole holds for good. */
   readonly keepsTools?: boolean;
@@ -50,7 +51,7 @@ export interface SeatParts {
 /** Makes a conversation. */
 export function createSeat(options: SeatOptions, say: Say, parts: SeatParts = {}): Seat {
   const { known = null, owner = NOBODY, onExhausted = () => {} } = parts;
-  const { rulebook, witness, maxParkedBytes, keepsTools = false } = options;
+  const { rulebook, witness, maxParkedBytes, maxDepth, keepsTools = false } = options;
   const catalogues = known?.catalogues ?? options.catalogues;
   const session = createSession({
     maxOpenCalls: options.maxOpenCalls,
@@ -59,7 +60,8 @@ export function createSeat(options: SeatOptions, say: Say, parts: SeatParts = {}
       onExhausted();
     },
     owner,
-    learnsTools: () => rulebook.current.policy.tools !== null,
+    learnsTools: () => rulebook.current.policy.tools !== null || rulebook.current.policy.results != null,
+    readsEras: () => rulebook.current.policy.results != null,
     onLearnt: options.onLearnt,
     say,
     now: options.now,
@@ -68,7 +70,7 @@ export function createSeat(options: SeatOptions, say: Say, parts: SeatParts = {}
   });
   const mirrors = (): boolean => mirrorsServer(rulebook.current.policy);
   const learner = known === null ? createLearner({ session, timeoutMs: options.toolListMs, mirrors }) : known.learner;
-  return { session, passage: createPassage({ session, rulebook, learner, witness, maxParkedBytes }) };
+  return { session, passage: createPassage({ session, rulebook, learner, witness, maxParkedBytes, maxDepth }) };
 }
 
 const NOBODY: Owner = { identity: null, scope: null, audience: null };

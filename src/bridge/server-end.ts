@@ -53,6 +53,11 @@ export function sendOwn(server: ServerEnd | null, { calls }: Session, payload: B
   server?.send(payload, about, call === undefined ? [] : [call]);
 }
 
+/** Whether a message is an error of ours that answers nothing: what it is about had no id. By HTTP nobody waits for it. */
+export function answersNothing({ envelope }: Message): boolean {
+  return envelope.kind === "error" && envelope.id === null;
+}
+
 /** Messages that came by HTTP: line breaks may stand between tokens. */
 export const BODIES: Exchange = { breaks: "allow", routed: true, mirrored: null, answerable: null, resumed: false };
 

@@ -1,14 +1,18 @@
 import { ConnectionError } from "../errors.ts";
 import type { Address } from "../link/upstream/address.ts";
+import { answerMemory, countIn } from "../link/memory.ts";
 import { kindOf } from "../link/upstream/head.ts";
 import type { Pool, UpstreamCall } from "../link/upstream/pool.ts";
 import type { WireError } from "../message/compose.ts";
 import { createExcess } from "../message/gist.ts";
 import type { Message } from "../message/message.ts";
 import type { Call } from "../session/calls.ts";
-import { createEventFramer, pickData } from "../wire/events.ts";
-import { CLOSED, refusedWith } from "./answers.ts";
-import { answerInstead, BODIES, type ServerEnd, type ServerListener } from "./server-end.ts";
+import { pickData } from "../wire/event-fields.ts";
+import { createEventFramer } from "../wire/events.ts";
+import { failureOf, refusedWith } from "./answers.ts";
+import { answerInstead, answersNothing, BODIES, type ServerEnd, type ServerListener } from "./server-end.ts";
+import { createBrake } from "./brake.ts";
+import { holdBack } from "./open-stream.ts";
 import { createTurnstile } from "./turnstile.ts";
 
 /** What a session of the older transport is made of. */
@@ -18,15 +22,20 @@ export interface SseOptions {
   readonly headers: () => string;
   readonly listener: ServerListener;
   readonly maxMessageBytes: number;
+  /** Bytes of a message that is too large after which it is given up, also where it has not ended. */
+  readonly maxBufferBytes?: number | undefined;
   /** The server's stream ended: with it, the session and the server. */
   readonly onEnd: () => void;
 }
 
+let counter = 0;
+
 /** Opens a session at a server of the HTTP+SSE transport of 2024-11-05. Rejects where the server has no such thing. */
 export function openSseEnd(options: SseOptions): Promise<ServerEnd> {
-  const { pool, address, headers, listener, maxMessageBytes, onEnd } = options;
+  const { pool, address, headers, listener, maxMessageBytes, maxBufferBytes, onEnd } = options;
   let endpoint: string | null = null;
   let isOver = false;
+  const client = `session:${++counter}`;
   const posts = new Set<UpstreamCall>();
   const turnstile = createTurnstile();
 
@@ -57,10 +66,16 @@ export function openSseEnd(options: SseOptions): Promise<ServerEnd> {
         }
         if (endpoint !== null) listener.message(data, BODIES);
       },
-      excess: createExcess((gist, bytes) => listener.lost(gist, bytes, BODIES), pickData),
+      excess: createExcess((gist, bytes) => listener.lost(gist, bytes, BODIES), maxBufferBytes, pickData),
       tail: () => {},
     });
 
+    const brake = createBrake({ pause: () => stream.pause(), resume: () => stream.resume() });
+    const cut = (): void => {
+      destroy();
+      onEnd();
+    };
+    const claim = countIn(answerMemory, { ...brake, cut });
     const stream = pool.send(
       {
         method: "GET",
@@ -74,16 +89,22 @@ export function openSseEnd(options: SseOptions): Promise<ServerEnd> {
         },
         body(bytes) {
           framer.push(bytes);
-          if (!listener.isFull) return;
-          stream.pause();
-          listener.whenReady(() => stream.resume());
+          claim.weigh(framer.weight());
+          holdBack(brake, listener);
         },
-        done: () => end("the stream ended"),
-        failed: (error) => end(error.internalDetails),
+        done() {
+          claim.release();
+          end("the stream ended");
+        },
+        failed(error) {
+          claim.release();
+          end(error.internalDetails);
+        },
       },
     );
 
     function send(payload: Buffer, about: Message, calls: readonly Call[]): void {
+      if (answersNothing(about)) return;
       turnstile.enter(payload.length, (taken) => {
         const { envelope } = about;
         const isBarrier = envelope.kind !== "request" || envelope.method.name === "initialize";
@@ -95,12 +116,15 @@ export function openSseEnd(options: SseOptions): Promise<ServerEnd> {
 
     function post(payload: Buffer, calls: readonly Call[], taken: () => void): void {
       if (isOver || endpoint === null) return;
+      const left = turnstile.leaving(payload.length);
       const call = pool.send(
         {
           method: "POST",
           path: endpoint,
           headers: `Content-Type: application/json\r\nAccept: application/json, text/event-stream\r\n${headers()}`,
           body: payload,
+          client,
+          onSent: left,
         },
         {
           head(head) {
@@ -108,10 +132,14 @@ export function openSseEnd(options: SseOptions): Promise<ServerEnd> {
             taken();
           },
           body: () => {},
-          done: () => posts.delete(call),
-          failed() {
+          done() {
+            left();
             posts.delete(call);
-            answer(calls, CLOSED);
+          },
+          failed(error) {
+            left();
+            posts.delete(call);
+            answer(calls, failureOf(error).error);
             taken();
           },
         },
@@ -121,6 +149,7 @@ export function openSseEnd(options: SseOptions): Promise<ServerEnd> {
 
     const destroy = (): void => {
       isOver = true;
+      claim.release();
       stream.abort();
       for (const call of posts) call.abort();
     };

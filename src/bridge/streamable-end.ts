@@ -1,4 +1,5 @@
-import type { ConnectionError } from "../errors.ts";
+import { ConnectionError } from "../errors.ts";
+import { answerMemory, countIn } from "../link/memory.ts";
 import type { Pool, UpstreamCall } from "../link/upstream/pool.ts";
 import { headerOf } from "../link/upstream/head.ts";
 import { findMember, readString } from "../message/members.ts";
@@ -6,10 +7,12 @@ import { type Message, openMessage, type Payload } from "../message/message.ts";
 import type { Call } from "../session/calls.ts";
 import type { Exchange } from "../session/exchange.ts";
 import type { ResponseHead } from "../wire/http-head.ts";
-import { CLOSED, refusedWith } from "./answers.ts";
+import { CLOSED, failureOf, refusedWith } from "./answers.ts";
+import { createBrake } from "./brake.ts";
+import { cancelledId } from "./cancelled.ts";
 import { mirrorHeaders, type SchemaReader } from "./mirror.ts";
 import { readResponse, type Reading } from "./response-messages.ts";
-import { answerInstead, type ServerEnd, type ServerListener } from "./server-end.ts";
+import { answerInstead, answersNothing, type ServerEnd, type ServerListener } from "./server-end.ts";
 import { type Ended, holdBack, openStream, type Resumable } from "./open-stream.ts";
 import { createStandingStream } from "./standing-stream.ts";
 import { BOTH, createStreamableSession, isReady } from "./streamable-session.ts";
@@ -28,16 +31,21 @@ export interface StreamableOptions {
   readonly schemaOf: SchemaReader;
   readonly listener: ServerListener;
   readonly maxMessageBytes: number;
+  /** Bytes of a message that is too large after which it is given up, also where it has not ended. */
+  readonly maxBufferBytes?: number | undefined;
   /** Whether a stream of its own is opened for what the server says unasked. */
   readonly listens: boolean;
   /** Hears how each request of ours went, beside what came of it. */
   readonly watch?: { head(head: ResponseHead): void; failed(error: ConnectionError): void };
 }
 
+let counter = 0;
+
 /** A session at a server that speaks Streamable HTTP. */
 export function createStreamableEnd(options: StreamableOptions): ServerEnd {
-  const { pool, path, listener, maxMessageBytes } = options;
+  const { pool, path, listener, maxMessageBytes, maxBufferBytes } = options;
   let isOver = false;
+  const client = `session:${++counter}`;
   const turnstile = createTurnstile();
   const running = new Map<Message, UpstreamCall>();
   const streams = new Set<UpstreamCall>();
@@ -59,6 +67,7 @@ export function createStreamableEnd(options: StreamableOptions): ServerEnd {
   });
 
   function send(payload: Buffer, about: Message, calls: readonly Call[]): void {
+    if (answersNothing(about)) return;
     turnstile.enter(payload.length, (taken) => {
       if (isOver) return;
       const { envelope } = about;
@@ -66,7 +75,7 @@ export function createStreamableEnd(options: StreamableOptions): ServerEnd {
       session.note(method, payload);
       if (method === "notifications/cancelled" && withdraw(about)) return taken();
       // Nothing overtakes what has no answer, nor anything the greeting. No longer than a while, should it not be taken.
-      const isBarrier = envelope.kind !== "request" || method === "initialize";
+      const isBarrier = calls.length === 0 || method === "initialize";
       if (isBarrier && method !== "initialize") setTimeout(taken, TAKEN_MS).unref();
       const isLast = method === "notifications/initialized" && options.listens;
       const renewal = session.renewing ?? options.renew?.() ?? null;
@@ -79,11 +88,8 @@ export function createStreamableEnd(options: StreamableOptions): ServerEnd {
   }
 
   /** In the stateless era a request is cancelled by leaving it. */
-  function withdraw({ bytes, envelope }: Message): boolean {
-    if (envelope.kind !== "notification" || envelope.params === null) return false;
-    const id = findMember(bytes, envelope.params, "requestId");
-    if (id === null) return false;
-    const spelled = bytes.toString("latin1", id.start, id.end);
+  function withdraw(cancellation: Message): boolean {
+    const spelled = cancelledId(cancellation);
     for (const [about, call] of running) {
       const { envelope: asked } = about;
       if (asked.kind !== "request" || (asked.id.quoted ?? String(asked.id.key)) !== spelled) continue;
@@ -101,14 +107,30 @@ export function createStreamableEnd(options: StreamableOptions): ServerEnd {
     const headers = `Content-Type: application/json\r\n${session.common(BOTH)}${mirrored ?? session.versionLine()}`;
     let reading: Reading | null = null;
     const shownId = session.id;
+    const brake = createBrake({ pause: () => call.pause(), resume: () => call.resume() });
+    const left = turnstile.leaving(payload.length);
+    const settle = (): void => {
+      left();
+      claim.release();
+    };
+    const abort = (): void => {
+      settle();
+      call.abort();
+    };
+    const cut = (): void => {
+      abort();
+      fail(about, calls, NO_MEMORY);
+      taken();
+    };
+    const claim = countIn(answerMemory, { ...brake, cut });
     const call = pool.send(
-      { method: "POST", path, headers, body: payload },
+      { method: "POST", path, headers, body: payload, client, onSent: left },
       {
         head(head) {
           options.watch?.head(head);
           if ((head.status === 401 || head.status === 403) && attempt === 0) {
             running.delete(about);
-            call.abort();
+            abort();
             void options.permit(head, headers).then(
               (isWorthIt) => {
                 if (isWorthIt) post(payload, about, calls, 1, taken);
@@ -123,7 +145,7 @@ export function createStreamableEnd(options: StreamableOptions): ServerEnd {
           }
           if (head.status === 404 && shownId !== null && attempt < RENEWED && session.canRenew && !isOver) {
             running.delete(about);
-            call.abort();
+            abort();
             // Somebody else may have noticed first.
             const renewal = session.id === shownId ? session.renew() : (session.renewing ?? Promise.resolve(true));
             return void renewal.then((isRenewed) => {
@@ -137,6 +159,7 @@ export function createStreamableEnd(options: StreamableOptions): ServerEnd {
             head,
             calls,
             maxMessageBytes,
+            maxBufferBytes,
             listener,
             take(body, exchange) {
               take(body, about, exchange);
@@ -146,27 +169,34 @@ export function createStreamableEnd(options: StreamableOptions): ServerEnd {
         },
         body(bytes) {
           reading?.push(bytes);
-          holdBack(call, listener);
+          claim.weigh(reading?.weight() ?? 0);
+          holdBack(brake, listener);
+          if (reading?.isHopeless() !== true) return;
+          abort();
+          finish(null, reading.end());
         },
         done() {
-          const events = reading?.end() ?? null;
-          finish(null, events);
+          settle();
+          finish(null, reading?.end() ?? null);
         },
         failed(error) {
+          settle();
           const events = reading?.breakOff() ?? null;
-          if (events?.lastId !== undefined) return finish(null, events);
+          if (events?.lastId !== undefined && calls.every(({ era }) => era === "stateful")) return finish(null, events);
           fail(about, calls, error);
           taken();
         },
       },
     );
-    if (envelope.kind === "request") running.set(about, call);
+    if (envelope.kind === "request") running.set(about, { ...call, abort });
 
     function finish(refusal: ResponseHead | null, events: Resumable | null): void {
       running.delete(about);
       if (refusal !== null) answerInstead(listener, calls, refusedWith(refusal.status));
       else if (calls.some(isWaiting)) {
-        if (events !== null && events.lastId !== undefined) resume(calls, events, 0);
+        // 2026-07-28 has no resumption: what broke off there is lost.
+        const isResumable = calls.every(({ era }) => era === "stateful");
+        if (events !== null && events.lastId !== undefined && isResumable) resume(calls, events, 0);
         else answerInstead(listener, calls, CLOSED);
       }
       // A server may have wanted to hear this first.
@@ -184,7 +214,7 @@ export function createStreamableEnd(options: StreamableOptions): ServerEnd {
     if (isOver) return;
     options.watch?.failed(error);
     listener.trouble("http:connection", error.internalDetails);
-    answerInstead(listener, calls, CLOSED);
+    answerInstead(listener, calls, failureOf(error).error);
   }
 
   function take(payload: Payload, about: Message | null, exchange: Exchange): void {
@@ -219,10 +249,13 @@ export function createStreamableEnd(options: StreamableOptions): ServerEnd {
     done: Ended,
     onAnswer: (() => void) | null = null,
   ): UpstreamCall {
-    const call = openStream({ pool, path, session, listener, maxMessageBytes, lastId, calls, onAnswer }, (...how) => {
-      streams.delete(call);
-      done(...how);
-    });
+    const call = openStream(
+      { pool, path, session, listener, maxMessageBytes, maxBufferBytes, lastId, calls, onAnswer },
+      (...how) => {
+        streams.delete(call);
+        done(...how);
+      },
+    );
     streams.add(call);
     return call;
   }
@@ -241,26 +274,15 @@ export function createStreamableEnd(options: StreamableOptions): ServerEnd {
     async close() {
       if (isOver) return;
       leave();
-      if (session.id === null) return;
-      await new Promise<void>((resolve) => {
-        const end = (): void => resolve();
-        const call = pool.send(
-          { method: "DELETE", path, headers: session.common(BOTH) + session.versionLine(), body: null },
-          { head: end, body: () => {}, done: end, failed: end },
-        );
-        setTimeout(() => {
-          call.abort();
-          end();
-        }, GOODBYE_MS).unref();
-      });
+      await session.end();
     },
     destroy: leave,
   };
 }
 
 const MAX_FAILURES = 5;
-const GOODBYE_MS = 1000;
 /** How long others wait for a message without an answer to be taken. */
 const TAKEN_MS = 5000;
+const NO_MEMORY = new ConnectionError("NO_ROOM", "Connection lost", "no memory for a response that did not go on");
 /** The attempt in a session that was begun anew: there is no further one. */
 const RENEWED = 2;

@@ -1,17 +1,20 @@
 import { randomBytes } from "node:crypto";
 import type { Outcome } from "../action/outcome.ts";
+import { withoutResumption } from "../link/http/client-head.ts";
 import type { Visit } from "../link/http/door.ts";
 import { replyEmpty, replyError } from "../link/http/reply.ts";
+import { answerMemory, countIn, readerOf } from "../link/memory.ts";
 import type { Address } from "../link/upstream/address.ts";
 import { headersBack, kindOf } from "../link/upstream/head.ts";
 import type { Pool } from "../link/upstream/pool.ts";
 import { whole } from "../message/message.ts";
 import { passOn } from "../relay/pass-on.ts";
-import { type EventFrame, replaceData } from "../wire/events.ts";
+import { type EventFrame, replaceData } from "../wire/event-fields.ts";
 import { announce } from "./announce.ts";
-import { CLOSED, refusedWith } from "./answers.ts";
-import { ownerOfSession } from "./owner.ts";
-import { answerHere, FULL, NO_SESSION, NOT_ALLOWED, readMessage } from "./refusal.ts";
+import { CLOSED, failureOf, refusedWith } from "./answers.ts";
+import { createBrake } from "./brake.ts";
+import { nameOf, ownerOfSession } from "./owner.ts";
+import { answerHere, FULL, NO_SESSION, NOT_ALLOWED, noteRefusal, readMessage } from "./refusal.ts";
 import { createSeat, type Knowledge, type Seat, type SeatOptions } from "./seats.ts";
 import { BODIES } from "./server-end.ts";
 import { pathOf } from "./sse-end.ts";
@@ -37,6 +40,8 @@ export interface ThroughSseOptions {
   /** Header lines for every request to the server. */
   readonly headers: string;
   readonly maxMessageBytes: number;
+  /** Bytes of a message that is too large after which it is given up, also where it has not ended. */
+  readonly maxBufferBytes?: number | undefined;
   readonly maxSessions: number;
 }
 
@@ -52,20 +57,27 @@ interface Passenger {
 
 /** The stream passes as it is framed, every message in it judged; only where to send messages is said anew. */
 export function createThroughSse(options: ThroughSseOptions): ThroughSse {
-  const { pool, address, seats, knowledge, headers, maxMessageBytes, maxSessions } = options;
+  const { pool, address, seats, knowledge, headers, maxMessageBytes, maxBufferBytes, maxSessions } = options;
   const passengers = new Map<string, Passenger>();
 
   function send(passenger: Passenger, visit: Visit, body: Buffer, done: (status: number) => void): void {
     let status = 502;
     pool.send(
-      { method: "POST", path: passenger.endpoint ?? "/", headers: visit.head.onward + headers, body },
+      {
+        method: "POST",
+        path: passenger.endpoint ?? "/",
+        headers: withoutResumption(visit.head) + headers,
+        body,
+        client: visit.client,
+      },
       {
         head(head) {
           ({ status } = head);
+          noteRefusal(seats.witness, visit, passenger.seat.session, status);
         },
         body: () => {}, // answers come by the stream
         done: () => done(status),
-        failed: () => done(502),
+        failed: (error) => done(failureOf(error).status),
       },
     );
   }
@@ -105,7 +117,7 @@ export function createThroughSse(options: ThroughSseOptions): ThroughSse {
 
   return {
     visitStream(visit) {
-      const { response, head: asked, method } = visit;
+      const { response, method } = visit;
       if (method !== "GET") return replyError(response, 405, NOT_ALLOWED, "GET");
       if (passengers.size >= maxSessions) return replyError(response, 503, FULL, null);
       visit.request.resume();
@@ -120,18 +132,29 @@ export function createThroughSse(options: ThroughSseOptions): ThroughSse {
           owner: ownerOfSession(visit),
           onExhausted: () => end(passenger),
         }),
-        principal: visit.principal?.id ?? null,
+        principal: nameOf(visit),
         visit,
         stream: null,
         endpoint: null,
       };
+      passenger.seat.session.mcpSession = id;
       passengers.set(id, passenger);
+      const brake = createBrake({ pause: () => call.pause(), resume: () => call.resume() });
+      const claim = countIn(answerMemory, { ...readerOf(response), ...brake });
+      const weigh = (): void => claim.weigh(passenger.stream?.weight() ?? 0);
       const call = pool.send(
-        { method: "GET", path: address.path, headers: asked.onward + headers, body: null },
+        {
+          method: "GET",
+          path: address.path,
+          headers: withoutResumption(visit.head) + headers,
+          body: null,
+          client: visit.client,
+        },
         {
           head(head) {
             if (kindOf(head) !== "events" || head.status !== 200) {
               call.abort();
+              noteRefusal(seats.witness, visit, passenger.seat.session, head.status);
               const status = head.status >= 400 ? head.status : 502;
               return replyError(response, status, refusedWith(head.status), null);
             }
@@ -146,21 +169,25 @@ export function createThroughSse(options: ThroughSseOptions): ThroughSse {
               exchange: BODIES,
               calls: [],
               maxMessageBytes,
+              maxBufferBytes,
               answerServer: (answer) => send(passenger, visit, answer, () => {}),
               endpoint: (frame) => redirect(id, passenger, frame),
             });
           },
           body(bytes) {
             passenger.stream?.push(bytes);
+            weigh();
             if (passenger.stream?.isFull() !== true) return;
-            call.pause();
-            passenger.stream.whenReady(() => call.resume());
+            brake.pause();
+            passenger.stream.whenReady(() => brake.resume());
           },
           done: () => end(passenger),
           failed: () => end(passenger),
         },
       );
+      response.on("drain", weigh);
       response.on("close", () => {
+        claim.release();
         call.abort();
         passengers.delete(id);
       });
@@ -168,7 +195,7 @@ export function createThroughSse(options: ThroughSseOptions): ThroughSse {
     visitMessages(visit) {
       if (visit.method !== "POST") return replyError(visit.response, 405, NOT_ALLOWED, "POST");
       const passenger = passengers.get(new URLSearchParams(visit.query).get("sessionId") ?? "");
-      if (passenger === undefined || passenger.principal !== (visit.principal?.id ?? null)) {
+      if (passenger === undefined || passenger.principal !== nameOf(visit)) {
         return replyError(visit.response, 404, NO_SESSION, null);
       }
       readMessage(visit, maxMessageBytes, (body) => {

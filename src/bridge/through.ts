@@ -1,22 +1,29 @@
 import type { ServerResponse } from "node:http";
 import type { Outcome } from "../action/outcome.ts";
+import { withoutResumption } from "../link/http/client-head.ts";
 import type { Visit } from "../link/http/door.ts";
 import { endWith, replyError, replyJson } from "../link/http/reply.ts";
+import type { Claim } from "../link/budget.ts";
+import { answerMemory, MAX_UNCOUNTED_BYTES, unsent } from "../link/memory.ts";
 import type { Address } from "../link/upstream/address.ts";
 import { headersBack, kindOf } from "../link/upstream/head.ts";
 import type { Pool, UpstreamCall } from "../link/upstream/pool.ts";
+import { mergeBatches, type WireError } from "../message/compose.ts";
 import { type Message, whole } from "../message/message.ts";
 import { passOn } from "../relay/pass-on.ts";
 import type { Call } from "../session/calls.ts";
 import type { Exchange } from "../session/exchange.ts";
 import type { ResponseHead } from "../wire/http-head.ts";
 import { isListening, TOOLS_CHANGED, toolsChangedFor } from "./announce.ts";
-import { CLOSED } from "./answers.ts";
+import { BUSY, CLOSED, failureOf } from "./answers.ts";
 import { createBodyCollector, isRedirect, judgeBody } from "./body-back.ts";
+import { type Brake, createBrake } from "./brake.ts";
+import type { WatchedStream } from "./event-trail.ts";
 import type { Guest, GuestBook } from "./guest-book.ts";
 import { exchangeFor, mirrorHeaders } from "./mirror.ts";
 import { answerHere, forget, NO_SESSION, NOT_ALLOWED, readMessage } from "./refusal.ts";
 import { bodiesFor, callsOf } from "./server-end.ts";
+import { ABOUT_BODY, headersFor, keepHeaders } from "./reply-headers.ts";
 import { createStreamBack, frameMessage, type StreamBack } from "./stream-back.ts";
 
 /** A way through for clients of Streamable HTTP to a server of Streamable HTTP. */
@@ -36,6 +43,8 @@ export interface ThroughOptions {
   /** Header lines for every request to the server. */
   readonly headers: string;
   readonly maxMessageBytes: number;
+  /** Bytes of a message that is too large after which it is given up, also where it has not ended. */
+  readonly maxBufferBytes?: number | undefined;
   /** Whether the server is still there, when something of it broke off. */
   readonly isThere: () => Promise<boolean>;
   /** What a header of the server's becomes for clients; null where it is not for them. */
@@ -47,7 +56,7 @@ export interface ThroughOptions {
  * are the server's own: their ids pass too, and so does everything about resuming streams.
  */
 export function createThrough(options: ThroughOptions): Through {
-  const { pool, address, guests, headers, maxMessageBytes, isThere, rewrite } = options;
+  const { pool, address, guests, headers, maxMessageBytes, maxBufferBytes, isThere, rewrite } = options;
 
   const running = new Set<() => void>(); // what ends the requests that are on their way
   const standing = new Set<() => void>(); // what tells those who stand and listen that the tools have changed
@@ -58,15 +67,15 @@ export function createThrough(options: ThroughOptions): Through {
 
   function post(visit: Visit): void {
     const { head, response } = visit;
-    readMessage(visit, maxMessageBytes, (body) => {
+    readMessage(visit, maxMessageBytes, (body, onSent) => {
       const guest = guests.find(visit);
       if (guest === null) return replyError(response, 404, NO_SESSION, null);
       const exchange = exchangeFor(head);
-      passOn(guest.seat.passage, whole(body), "up", exchange, (outcome) => carry(visit, guest, body, outcome));
+      passOn(guest.seat.passage, whole(body), "up", exchange, (outcome) => carry(visit, guest, body, onSent, outcome));
     });
   }
 
-  function carry(visit: Visit, guest: Guest, body: Buffer, outcome: Outcome): void {
+  function carry(visit: Visit, guest: Guest, body: Buffer, onSent: () => void, outcome: Outcome): void {
     const { onward, back, turns = [] } = outcome;
     if (onward === "nothing") return answerHere(visit, outcome);
     const calls = callsOf(turns);
@@ -74,30 +83,35 @@ export function createThrough(options: ThroughOptions): Through {
     if (visit.response.destroyed && calls.length > 0) return forget(guest.seat, calls);
     // What only had to wait is what it was.
     if (onward === "untouched" || onward.equals(body))
-      return send(visit, guest, body, calls, bodiesFor(calls), back, visit.head.onward);
-    const lines = turns.length === 1 ? mirrorAnew(visit.head.onward, guest, turns[0].message) : visit.head.onward;
-    send(visit, guest, onward, calls, bodiesFor(calls), back, lines);
+      return send(visit, guest, { body, onSent }, calls, bodiesFor(calls), back, withoutResumption(visit.head));
+    const given = withoutResumption(visit.head);
+    const lines = turns.length === 1 ? mirrorAnew(given, guest, turns[0].message) : given;
+    send(visit, guest, { body: onward, onSent }, calls, bodiesFor(calls), back, lines);
   }
 
   /** Sends a request on, and what comes back to the client. */
   function send(
     visit: Visit,
     guest: Guest,
-    body: Buffer | null,
+    content: { readonly body: Buffer | null; readonly onSent?: () => void },
     calls: readonly Call[],
     exchange: Exchange,
     also: Buffer | null,
     lines: string,
+    watched: WatchedStream | null = null,
   ): void {
     const { response } = visit;
     const { seat } = guest;
+    for (const each of calls) guest.trail.use(each.id.key);
     let stream: StreamBack | null = null;
     let answered: ResponseHead | null = null;
-    const collector = createBodyCollector(maxMessageBytes);
+    const collector = createBodyCollector(maxMessageBytes, maxBufferBytes);
     let isGone = false;
+    let brake: Brake | null = null;
+    let claim: Claim | null = null; // most answers are too small to be counted
 
     const call: UpstreamCall = pool.send(
-      { method: visit.method, path: path(visit), headers: lines + headers, body },
+      { method: visit.method, path: path(visit), headers: lines + headers, ...content, client: visit.client },
       {
         head(head) {
           answered = head;
@@ -107,25 +121,37 @@ export function createThrough(options: ThroughOptions): Through {
           response.writeHead(head.status, back);
           response.flushHeaders();
           const answerServer = (answer: Buffer): void => guest.say("up", answer);
-          const onEventId = (id: string): void => guest.trail.note(id, exchange.answerable ?? []);
-          stream = createStreamBack({ response, seat, exchange, calls, maxMessageBytes, answerServer, onEventId });
+          const mayResume = ({ era }: Call): boolean => era === "stateful" && guest.id !== null;
+          const { trail } = guest;
+          const parts = { response, seat, exchange, calls, maxMessageBytes, answerServer, trail, mayResume };
+          response.on("drain", weigh);
+          stream = createStreamBack({ ...parts, maxBufferBytes, ...(watched === null ? {} : { watched }) });
+          // What was refused of a batch: the server has not seen it, and answers only the rest.
+          if (also !== null) stream.write(frameMessage(also));
         },
         body(bytes) {
-          if (stream === null) return collector.push(bytes);
-          stream.push(bytes);
-          if (!stream.isFull()) return;
-          call.pause();
-          stream.whenReady(() => call.resume());
+          if (stream === null) collector.push(bytes);
+          else stream.push(bytes);
+          weigh();
+          if (collector.isHopeless()) return loseBody();
+          if (stream?.isFull() !== true) return;
+          const held = (brake ??= createBrake(call));
+          held.pause();
+          stream.whenReady(held.resume);
         },
         done() {
           if (stream !== null) stream.end();
           else if (answered !== null) giveBody(answered);
+          if (stream === null) claim?.release(); // the body that is sent is counted by itself
+          else weigh();
           isGone = true;
         },
-        failed() {
+        failed(reason) {
           isGone = true;
-          if (stream !== null) void breakOff(stream);
-          else giveUp(502);
+          if (stream !== null) return void breakOff(stream);
+          const { error, status } = failureOf(reason);
+          if (status === 503 && !response.headersSent) response.setHeader("Retry-After", "1");
+          giveUp(status, error);
         },
       },
     );
@@ -144,16 +170,40 @@ export function createThrough(options: ThroughOptions): Through {
       isGone = true;
       call.abort();
       if (stream !== null) stream.end("for good");
-      else giveUp(503);
+      else giveUp(503, CLOSED);
     };
     if (!response.destroyed) running.add(leave);
     response.on("close", () => running.delete(leave));
 
-    function giveUp(status: number): void {
-      const answers = calls.flatMap((each) => seat.passage.giveUpOn(each, "up", CLOSED) ?? []);
+    /** The body is too large, and may never end. */
+    function loseBody(): void {
+      isGone = true;
+      call.abort();
+      if (answered !== null) giveBody(answered);
+    }
+
+    function weigh(): void {
+      const bytes = stream?.weight() ?? collector.weight();
+      if (claim === null && bytes <= MAX_UNCOUNTED_BYTES) return;
+      brake ??= createBrake(call);
+      claim ??= answerMemory.claim({ ...brake, cut, pulse: () => unsent(response) });
+      claim.weigh(bytes);
+    }
+
+    /** Memory is short, and this has stood still for long enough. */
+    function cut(): void {
+      isGone = true;
+      call.abort();
+      claim?.release();
+      if (stream !== null) response.destroy();
+      else giveUp(503, BUSY);
+    }
+
+    function giveUp(status: number, error: WireError): void {
+      const answers = calls.flatMap((each) => seat.passage.giveUpOn(each, "up", error) ?? []);
       if (also !== null) answers.push(also);
-      if (answers.length === 0) replyError(response, status, CLOSED, null);
-      else replyJson(response, status, answers.reduce(merge), []);
+      if (answers.length === 0) replyError(response, status, error, null);
+      else replyJson(response, status, answers.reduce(mergeBatches), []);
     }
 
     /** Nobody can take up again what a server has begun that is gone. */
@@ -175,7 +225,7 @@ export function createThrough(options: ThroughOptions): Through {
       }
       const isJson = kindOf(head) === "json";
       judgeBody(collected, { seat, exchange, calls, status, isJson }, (judged) => {
-        const merged = also === null ? judged.body : merge(judged.body, also);
+        const merged = also === null ? judged.body : mergeBatches(judged.body, also);
         if (response.headersSent || response.destroyed) return;
         response.writeHead(judged.status, headersFor(judged.origin, back, merged.length));
         endWith(response, merged);
@@ -183,13 +233,15 @@ export function createThrough(options: ThroughOptions): Through {
     }
 
     response.on("close", () => {
+      claim?.release();
       if (isGone) return;
       isGone = true;
       // For the server it is as if the client had gone from it directly.
       call.abort();
       for (const each of calls) {
         if (seat.session.calls.up.find(each.id.key) !== each) continue;
-        if (each.era === "stateless") seat.session.calls.up.close(each);
+        // By 2026-07-28 leaving is cancelling. It is the client who says so, and the server may answer all the same.
+        if (each.era === "stateless") seat.session.calls.up.abandon(each);
         else seat.session.calls.up.suspend(each);
       }
     });
@@ -205,10 +257,18 @@ export function createThrough(options: ThroughOptions): Through {
       visit.request.resume();
       const { lastEventId } = head;
       // What the server says unasked answers nothing; a resumed stream answers what it answered before it broke off.
-      const answerable = lastEventId === null ? [] : guest.trail.find(lastEventId);
-      const resumed = lastEventId !== null;
-      const exchange: Exchange = { breaks: "allow", routed: false, mirrored: null, answerable, resumed };
-      send(visit, guest, null, [], exchange, null, head.onward);
+      const watched = lastEventId === null ? null : guest.trail.resume(lastEventId);
+      if (watched !== null) response.on("close", () => watched.end());
+      const answerable = watched?.calls ?? [];
+      const exchange: Exchange = {
+        breaks: "allow",
+        routed: false,
+        mirrored: null,
+        answerable,
+        resumed: watched !== null,
+      };
+      const lines = method === "GET" ? head.onward : withoutResumption(visit.head);
+      send(visit, guest, { body: null }, [], exchange, null, lines, watched);
     },
     announce() {
       for (const tell of standing) tell();
@@ -226,27 +286,6 @@ function giveHead(response: ServerResponse, status: number, headers: string[]): 
   response.end();
 }
 
-/** What is said about a body, and does not hold for another. */
-const ABOUT_BODY = /^(?:content-.*|etag|last-modified|digest|repr-digest|want-.*digest|accept-ranges|age)$/;
-/** What a client has to hear also where the body is ours. All else may say more about the server than we do. */
-const WITH_OURS = /^(?:www-authenticate|retry-after|allow|mcp-.*|set-cookie|vary)$/;
-
-/** The headers of a body that is the server's or ours. */
-function headersFor(origin: "server" | "changed" | "ours", back: string[], length: number): string[] {
-  const size = ["Content-Length", String(length)];
-  if (origin === "server") return [...back, ...size];
-  const kept = keepHeaders(back, (name) => (origin === "ours" ? WITH_OURS.test(name) : !ABOUT_BODY.test(name)));
-  return [...kept, "Content-Type", "application/json", ...size];
-}
-
-function keepHeaders(headers: readonly string[], isKept: (name: string) => boolean): string[] {
-  return headers.filter((_, index) => isKept(headers[index - (index % 2)].toLowerCase()));
-}
-
-function strip(text: string): string {
-  return text.trim().replace(/^\[|\]$/g, "");
-}
-
 /** Header lines that say what the body says, after that was changed. */
 function mirrorAnew(lines: string, { seat }: Guest, message: Message): string {
   const { tools } = seat.session.catalogue("stateless");
@@ -255,9 +294,3 @@ function mirrorAnew(lines: string, { seat }: Guest, message: Message): string {
 }
 
 const MIRRORED = /^(?:mcp-(?:method|name|protocol-version|param-[^:]*)):.*\r\n/gim;
-
-/** The answers of a batch: the server's, and ours for what it did not see. */
-function merge(body: Buffer, also: Buffer): Buffer {
-  const parts = [strip(body.toString("latin1")), strip(also.toString("latin1"))].filter((part) => part !== "");
-  return Buffer.from(`[${parts.join(",")}]`, "latin1");
-}

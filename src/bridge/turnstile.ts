@@ -5,19 +5,22 @@
 export interface Turnstile {
   /** Lets a message go when those before it have been taken. `go` says when the next may follow. */
   enter(bytes: number, go: (taken: () => void) => void): void;
-  /** Whether so much waits that no more should come. */
+  /** Says that a message has been let go, and has not left yet. Returns how to say that it has. */
+  leaving(bytes: number): () => void;
+  /** Whether so much waits, or has not left, that no more should come. */
   readonly isFull: boolean;
   whenReady(resume: () => void): void;
 }
 
 /** How much may wait before those who bring it have to wait too. */
-const MAX_WAITING_BYTES = 1_048_576;
+export const MAX_WAITING_BYTES = 1_048_576;
 const MAX_WAITING = 1000;
 
 /** Makes a turnstile. */
 export function createTurnstile(): Turnstile {
   const waiting: { readonly bytes: number; readonly go: (taken: () => void) => void }[] = [];
   let waitingBytes = 0;
+  let leavingBytes = 0;
   let isTaken = true;
   let resumes: (() => void)[] = [];
 
@@ -43,6 +46,10 @@ export function createTurnstile(): Turnstile {
       pass(next.go);
     }
     isAdvancing = false;
+    makeReady();
+  }
+
+  function makeReady(): void {
     if (isFull()) return;
     const ready = resumes;
     resumes = [];
@@ -50,7 +57,7 @@ export function createTurnstile(): Turnstile {
   }
 
   function isFull(): boolean {
-    return waitingBytes > MAX_WAITING_BYTES || waiting.length > MAX_WAITING;
+    return waitingBytes + leavingBytes > MAX_WAITING_BYTES || waiting.length > MAX_WAITING;
   }
 
   return {
@@ -58,6 +65,16 @@ export function createTurnstile(): Turnstile {
       if (isTaken && waiting.length === 0) return pass(go);
       waiting.push({ bytes, go });
       waitingBytes += bytes;
+    },
+    leaving(bytes) {
+      leavingBytes += bytes;
+      let isLeft = false;
+      return () => {
+        if (isLeft) return;
+        isLeft = true;
+        leavingBytes -= bytes;
+        makeReady();
+      };
     },
     get isFull() {
       return isFull();

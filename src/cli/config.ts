@@ -1,5 +1,5 @@
 import type { Pattern } from "../policy/patterns.ts";
-import type { AuthSettings, PolicySettings } from "../policy/file/settings.ts";
+import type { AuditInclude, AuthSettings, PolicySettings } from "../policy/file/settings.ts";
 import { loadPolicyFile } from "../proxy/policy-file.ts";
 import type { Limits, Timeouts } from "../proxy/limits.ts";
 import type { ProxyOptions } from "../proxy/proxy.ts";
@@ -22,6 +22,8 @@ export interface Config {
   readonly identityHeader: string | null;
   readonly limits: Partial<Limits>;
   readonly timeouts: Partial<Timeouts>;
+  /** What the audit log has. */
+  readonly auditInclude: AuditInclude | null;
   /** Whether what cannot be audited must not pass. */
   readonly mustAudit: boolean;
   readonly policy: Pick<ProxyOptions, "policy" | "policyFolder">;
@@ -50,7 +52,7 @@ export async function readConfig(given: Parsed, command: Command, env: NodeJS.Pr
   checkTogether(given, command, values);
   const deny = given.values.has("deny") ? readPatterns(given, "deny") : settings.tools.deny;
   const allow = given.values.has("allow") ? readPatterns(given, "allow") : settings.tools.allow;
-  const { maxMessage, maxOpenCalls, maxSessions, maxParked, maxChildren, maxConnections } = settings.limits;
+  const { limits } = settings;
   return {
     parsed,
     deny,
@@ -58,15 +60,23 @@ export async function readConfig(given: Parsed, command: Command, env: NodeJS.Pr
     headers: server?.kind === "url" ? server.headers : new Map(),
     scopes: auth?.kind === "jwt" ? auth.scopes : [],
     identityHeader: isServing ? (settings.auth?.identityHeader ?? null) : null,
-    limits: known({
-      maxMessageBytes: maxMessage,
-      maxOpenCalls,
-      maxSessions,
-      maxParkedBytes: maxParked,
-      maxChildren,
-      maxConnections,
+    limits: known<Limits>({
+      maxMessageBytes: limits.maxMessage,
+      maxBufferBytes: limits.maxBuffer,
+      maxDepth: limits.maxDepth,
+      maxOpenCalls: limits.maxOpenCalls,
+      maxSessions: limits.maxSessions,
+      maxParkedBytes: limits.maxParked,
+      maxChildren: limits.maxChildren,
+      maxConnections: limits.maxConnections,
+      maxUpstreamConnections: limits.maxUpstreamConnections,
     }),
-    timeouts: known({ childGrace: settings.timeouts.childGrace }),
+    timeouts: known<Timeouts>({
+      childGrace: settings.timeouts.childGrace,
+      sessionIdle: settings.timeouts.sessionIdle,
+      slowReader: settings.timeouts.slowReader,
+    }),
+    auditInclude: settings.audit?.include ?? null,
     mustAudit: settings.audit?.onError === "block",
     policy: {
       policy: { ...settings, tools: { ...settings.tools, deny, allow } },
@@ -112,7 +122,7 @@ function say(option: string, value: string | null): Said {
 }
 
 /** Without what is null. */
-function known<T extends object>(values: { readonly [K in keyof T]: T[K] | null }): Partial<T> {
+function known<T extends object>(values: { readonly [K in keyof T]?: T[K] | null }): Partial<T> {
   return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== null)) as Partial<T>;
 }
 

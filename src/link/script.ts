@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import type { Readable } from "node:stream";
+import { createPieces } from "../wire/pieces.ts";
 import { cannotRun, started } from "./child.ts";
 import { killFamily } from "./family.ts";
 import { createMark, MARK_VARIABLE, markedEnvironment } from "./mark.ts";
@@ -157,7 +158,7 @@ function nothing(): void {}
 
 /** All that is said on a stream, up to a limit. */
 function collect(stream: Readable, most: number, onTooMuch: () => void): Promise<Buffer> {
-  const pieces: Buffer[] = [];
+  const pieces = createPieces();
   let size = 0;
   return new Promise((resolve) => {
     stream.on("data", (chunk: Buffer) => {
@@ -166,7 +167,7 @@ function collect(stream: Readable, most: number, onTooMuch: () => void): Promise
       else pieces.push(chunk);
     });
     stream.on("error", () => {});
-    stream.on("close", () => resolve(Buffer.concat(pieces)));
+    stream.on("close", () => resolve(pieces.join()));
   });
 }
 

@@ -1,5 +1,6 @@
 import { createHmac } from "node:crypto";
 import { ConnectionError, ProxyError } from "../errors.ts";
+import { createPieces } from "../wire/pieces.ts";
 import { guardNear, TOO_NEAR } from "./near.ts";
 import { createTurnstile } from "./turnstile.ts";
 import { type Address, parseAddress } from "./upstream/address.ts";
@@ -46,6 +47,17 @@ const MAX_QUEUED_BYTES = 16 * 1024 * 1024;
 /** The least an answer may be long. One to a longer question may be twice as long as that. */
 const MAX_REPLY_BYTES = 1024 * 1024;
 const QUIET_MS = 60_000;
+
+/** Why a webhook would be refused, and what to do about it; null where nothing speaks against it. Names are not looked up. */
+export function refuseWebhook(
+  { url, allowPrivate }: Pick<WebhookOptions, "url" | "allowPrivate">,
+  env: NodeJS.ProcessEnv,
+): { readonly why: string; readonly remedy: string } | null {
+  const refusal = allowPrivate ? null : guardNear(readAddress(url), env).refusal;
+  return refusal === null ? null : { why: refusal, remedy: ALLOW_PRIVATE };
+}
+
+const ALLOW_PRIVATE = "Set allow_private: true on it if that is what you want";
 
 /** Makes a webhook. Throws a ProxyError where the URL cannot be used. */
 export function createWebhook(options: WebhookOptions): Webhook {
@@ -108,7 +120,7 @@ export function createWebhook(options: WebhookOptions): Webhook {
   /** One request and its response. Nothing is followed elsewhere. */
   function exchange(body: Buffer, isAsked: boolean, end: (reply: HookReply) => void): UpstreamCall {
     const most = isAsked ? Math.max(MAX_REPLY_BYTES, 2 * body.length) : MAX_REPLY_BYTES;
-    const pieces: Buffer[] = [];
+    const pieces = createPieces();
     let size = 0;
     return pool.send(
       { method: "POST", path: address.path, headers: headersFor(address, body, secret, now()), body },
@@ -124,7 +136,7 @@ export function createWebhook(options: WebhookOptions): Webhook {
           if (size > most) end({ failure: "said too much" });
           else if (isAsked) pieces.push(bytes);
         },
-        done: () => end({ body: Buffer.concat(pieces) }),
+        done: () => end({ body: pieces.join() }),
         failed: (error) => end({ failure: describe(error) }),
       },
     );
@@ -211,8 +223,7 @@ function readAddress(url: string): Address {
 }
 
 function tooNear(shown: string): ProxyError {
-  const remedy = "Set allow_private: true on it if that is what you want";
-  return new ProxyError("BAD_WEBHOOK", `The webhook ${shown} is not reached: ${TOO_NEAR}`, remedy);
+  return new ProxyError("BAD_WEBHOOK", `The webhook ${shown} is not reached: ${TOO_NEAR}`, ALLOW_PRIVATE);
 }
 
 function describe(error: ConnectionError): string {

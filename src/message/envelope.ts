@@ -73,9 +73,9 @@ export type Envelope =
   | OpaqueEnvelope;
 
 /** Reads the envelope of one message. Never throws: the unreadable is a kind of envelope. */
-export function readEnvelope(payload: Payload, breaks: "allow" | "refuse"): Envelope {
+export function readEnvelope(payload: Payload, breaks: "allow" | "refuse", maxDepth?: number): Envelope {
   const { bytes } = payload;
-  const found = scan(payload);
+  const found = scan(payload, maxDepth);
   const { fault, spans } = found;
   if (fault === "not-json" || fault === "not-utf8" || fault === "too-deep") return glance(payload, fault);
   if (found.opens === OPEN_OBJECT) {

@@ -34,28 +34,36 @@ export type Excess = (bytes: Buffer, ends: boolean) => void;
 
 type Take = (bytes: Buffer) => void;
 
+/** Bytes of a message that are followed, where nobody says otherwise. What is longer is given up before its end. */
+export const MAX_BUFFER_BYTES = 20 * 1024 * 1024;
+
 /**
- * Follows messages that are too large to keep, one after the other, and tells what can be told of each. `unwrap` makes
- * of all that comes what belongs to the message, where it does not come alone.
+ * Follows messages that are too large to keep, one after the other, and tells what can be told of each: when it ends, or
+ * when `maxBytes` of it have come, because it may never end. `unwrap` makes of all that comes what belongs to the message,
+ * where it does not come alone.
  */
 export function createExcess(
   onEnd: (gist: Gist, bytes: number) => void,
+  maxBytes: number = MAX_BUFFER_BYTES,
   unwrap: (take: Take) => Take = (take) => take,
 ): Excess {
   let reader: GistReader | null = null;
   let size = 0;
+  let isGivenUp = false;
   const push = unwrap((bytes) => {
+    if (isGivenUp) return;
     reader ??= createGistReader();
     reader.push(bytes);
   });
   return (bytes, ends) => {
     push(bytes);
     size += bytes.length;
-    if (!ends) return;
-    const followed = { gist: (reader ?? createGistReader()).end(), size };
-    reader = null;
-    size = 0;
-    onEnd(followed.gist, followed.size);
+    const isOver = ends || size > maxBytes;
+    const followed = isOver && !isGivenUp ? { gist: (reader ?? createGistReader()).end(), size } : null;
+    isGivenUp = isOver && !ends;
+    if (isOver) reader = null;
+    if (ends) size = 0;
+    if (followed !== null) onEnd(followed.gist, followed.size);
   };
 }
 

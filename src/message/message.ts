@@ -20,10 +20,18 @@ export interface Message extends Payload {
   readonly envelope: Envelope;
 }
 
-/** Opens the bytes of one message. `breaks` says whether line breaks between tokens may stand in it. */
-export function openMessage(payload: Payload, direction: Direction, breaks: "allow" | "refuse"): Message {
+/**
+ * Opens the bytes of one message. `breaks` says whether line breaks between tokens may stand in it, and `maxDepth` how deep
+ * it may be nested: as deep as we can read, unless said otherwise.
+ */
+export function openMessage(
+  payload: Payload,
+  direction: Direction,
+  breaks: "allow" | "refuse",
+  maxDepth?: number,
+): Message {
   const { bytes, start, end, ascii } = payload;
-  return { bytes, start, end, ascii, direction, envelope: readEnvelope(payload, breaks) };
+  return { bytes, start, end, ascii, direction, envelope: readEnvelope(payload, breaks, maxDepth) };
 }
 
 /** A buffer that is one message and nothing else. */

@@ -1,4 +1,4 @@
-import { createKeySet, createTextSet, type KeySet, type TextSet } from "./key-set.ts";
+import { type Added, createKeySet, type KeySet } from "./key-set.ts";
 import { MAX_COUNT } from "./shapes.ts";
 
 /** Nesting deeper than this is refused: other parsers give up somewhere above it. */
@@ -7,15 +7,15 @@ export const MAX_DEPTH = 128;
 /** So many keys of an object are compared one by one. */
 const MAX_COMPARED = 24;
 
-// The keys of all objects that are open, innermost last. Small objects are compared key by key; an object
-// with many keys, or with an escaped one, is given a set of its keys instead. The sets for few keys
-// are made once for each level: an object with one escaped key may come a million times.
+// The keys of all objects that are open, innermost last. Small objects are compared key by key; an object with many
+// keys, or with an escaped one, is given a set of its keys instead. The sets are made once for each level: an object with
+// one escaped key may come a million times.
 const FIRST_ROOM = 8192;
 let keyStart = new Int32Array(FIRST_ROOM);
 let keyLength = new Int32Array(FIRST_ROOM);
-const wide: (KeySet | null)[] = Array.from({ length: MAX_DEPTH + 2 }, () => null);
-const few: (TextSet | undefined)[] = Array.from({ length: MAX_DEPTH + 2 });
-let usesFew = false;
+const inUse: (KeySet | null)[] = Array.from({ length: MAX_DEPTH + 2 }, () => null);
+const sets: (KeySet | undefined)[] = Array.from({ length: MAX_DEPTH + 2 });
+let usesSets = false;
 const MAX_KEPT_KEYS = 65_536;
 
 // There is always room for the keys that were learnt of all objects that can be open.
@@ -29,13 +29,15 @@ export function keepKey(nth: number, start: number, length: number): void {
 
 /** To be called before the first key is added to the object that is open at this depth. */
 export function beginComparing(depth: number): void {
-  wide[depth] = null;
+  inUse[depth] = null;
 }
 
-/**
- * Keeps a key as number `nth` of all, and compares it with those of its object, which are kept from number `first` on.
- * Its text is given where it is escaped. False when the object has it already.
- */
+/** Whether the key that was added last, to the object that is open at this depth, had to be looked for in a set. */
+export function isInSet(depth: number): boolean {
+  return inUse[depth] !== null;
+}
+
+/** Keeps a key as number `nth` of all, and compares it with those of its object, which are kept from number `first` on. */
 export function addKey(
   bytes: Buffer,
   depth: number,
@@ -43,15 +45,14 @@ export function addKey(
   nth: number,
   start: number,
   end: number,
-  text: string | null,
-): boolean {
+  isEscaped: boolean,
+): Added {
   if (nth + SPARE >= keyStart.length) grow();
-  const isNew =
-    text !== null || wide[depth] !== null || nth - first >= MAX_COMPARED
-      ? addToSet(bytes, depth, first, nth, start, end, text)
-      : !isAmong(bytes, first, nth, start, end - start);
-  keepKey(nth, start, end - start);
-  return isNew;
+  const length = end - start;
+  keepKey(nth, start, length);
+  if (isEscaped || inUse[depth] !== null || nth - first >= MAX_COMPARED)
+    return addToSet(bytes, depth, first, nth, start, end);
+  return isAmong(bytes, first, nth, start, length) ? "twice" : "new";
 }
 
 function isAmong(bytes: Buffer, first: number, nth: number, start: number, length: number): boolean {
@@ -65,30 +66,18 @@ function isAmong(bytes: Buffer, first: number, nth: number, start: number, lengt
   return false;
 }
 
-function addToSet(
-  bytes: Buffer,
-  depth: number,
-  first: number,
-  nth: number,
-  start: number,
-  end: number,
-  text: string | null,
-): boolean {
-  let set = wide[depth];
+/** Adds a key to the set of its object's keys, with those before it where it is the first to need one. */
+function addToSet(bytes: Buffer, depth: number, first: number, nth: number, start: number, end: number): Added {
+  let set = inUse[depth];
   if (set === null) {
-    wide[depth] = set = nth - first < MAX_COMPARED ? takeFew(depth) : createKeySet();
+    inUse[depth] = set = sets[depth] ??= createKeySet();
+    usesSets = true;
+    set.clear();
     for (let other = first; other < nth; other++) {
-      set.add(bytes, keyStart[other], keyStart[other] + keyLength[other], null);
+      set.add(bytes, keyStart[other], keyStart[other] + keyLength[other]);
     }
   }
-  return set.add(bytes, start, end, text);
-}
-
-function takeFew(depth: number): KeySet {
-  const set = (few[depth] ??= createTextSet());
-  set.clear();
-  usesFew = true;
-  return set;
+  return set.add(bytes, start, end);
 }
 
 function grow(): void {
@@ -102,8 +91,8 @@ function grow(): void {
 
 /** To be called when a message has been read. */
 export function forgetKeys(): void {
-  if (usesFew) for (const set of few) set?.clear(); // they would keep keys of megabytes
-  usesFew = false;
+  if (usesSets) for (const set of sets) set?.clear(); // they would keep tables of megabytes
+  usesSets = false;
   if (keyStart.length <= MAX_KEPT_KEYS) return;
   keyStart = new Int32Array(FIRST_ROOM);
   keyLength = new Int32Array(FIRST_ROOM);

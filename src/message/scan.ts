@@ -19,13 +19,13 @@ import {
   TAB,
   ZERO,
 } from "./characters.ts";
-import { type Level, PROTOTYPE, ROOT, slotOf, slotOfEscaped, SLOTS, VARIANT } from "./keys.ts";
+import { type Level, PROTOTYPE, ROOT, slotOf, SLOTS, VARIANT } from "./keys.ts";
 import type { Fault } from "./faults.ts";
 import type { Payload } from "./message.ts";
-import { addKey, beginComparing, forgetKeys, keepKey, MAX_DEPTH } from "./open-keys.ts";
+import { addKey, beginComparing, forgetKeys, isInSet, keepKey, MAX_DEPTH } from "./open-keys.ts";
 import { beginShape, learnKey, loseKey, openElement, openObject, type Shape } from "./shapes.ts";
+import { isSpelled } from "./spelling.ts";
 import { endOfString, isHex, marks, viewWords } from "./strings.ts";
-import { readText } from "./text.ts";
 import { isAt, viewOf } from "./words.ts";
 
 /** What one pass over the bytes of a message finds. Filled anew by every call of `scan`. */
@@ -40,11 +40,20 @@ export interface Scan {
   idInDoubt: boolean;
   /** Whether there is a raw CR or LF between tokens, other than one CR at the very end. */
   breaks: boolean;
+  /** How many keys had to be looked for in a set: each costs many times what its bytes do. */
+  setKeys: number;
 }
 
 export { MAX_DEPTH } from "./open-keys.ts";
 
-const result: Scan = { fault: null, spans: new Int32Array(2 * SLOTS), opens: 0, idInDoubt: false, breaks: false };
+const result: Scan = {
+  fault: null,
+  spans: new Int32Array(2 * SLOTS),
+  opens: 0,
+  idInDoubt: false,
+  breaks: false,
+  setKeys: 0,
+};
 
 // The containers that are open. Of an object: where its keys begin in the list of keys. Of an array: ARRAY.
 const firstKey = new Int32Array(MAX_DEPTH + 2);
@@ -55,25 +64,31 @@ const around: Shape[] = Array.from({ length: MAX_DEPTH + 2 }, beginShape);
 
 /**
  * Validates one JSON text strictly and notes where the members that matter are, in one pass
- * and without building a value. The answer is valid until the next call.
+ * and without building a value. The answer is valid until the next call. `maxDepth` is MAX_DEPTH at the most.
  */
-export function scan({ bytes, start, end, ascii }: Payload): Scan {
+export function scan({ bytes, start, end, ascii }: Payload, maxDepth = MAX_DEPTH): Scan {
   result.fault = null;
   result.idInDoubt = false;
   result.breaks = false;
+  result.setKeys = 0;
   result.opens = 0;
   for (let slot = 0; slot < SLOTS; slot++) result.spans[2 * slot] = -1;
   if (!ascii && !isUtf8(bytes.subarray(start, end))) result.fault = "not-utf8";
   else {
-    const fault = walk(bytes, viewOf(bytes), start, end);
+    const fault = walk(bytes, viewOf(bytes), start, end, maxDepth);
     forgetKeys();
     if (fault !== null) result.fault = fault;
   }
   return result;
 }
 
+/** What the last scan found. */
+export function lastScan(): Scan {
+  return result;
+}
+
 /** The walk itself. Returns what ends it early; what it only notes goes to `result.fault`. */
-function walk(bytes: Buffer, view: DataView, at: number, end: number): Fault | null {
+function walk(bytes: Buffer, view: DataView, at: number, end: number, maxDepth: number): Fault | null {
   const spans = result.spans;
   // Made when the first long string is met; most messages have none.
   let words: Int32Array | null = null;
@@ -133,7 +148,7 @@ function walk(bytes: Buffer, view: DataView, at: number, end: number): Fault | n
     } else if (byte === OPEN_OBJECT) {
       around[depth] = shape;
       shape = depth > 0 && firstKey[depth] === ARRAY ? openElement(shape) : openObject(shape);
-      if (++depth > MAX_DEPTH) return "too-deep";
+      if (++depth > maxDepth) return "too-deep";
       firstKey[depth] = keys;
       byte = bytes[++at];
       if (byte <= SPACE) byte = bytes[(at = skipSpace(bytes, at))];
@@ -145,7 +160,7 @@ function walk(bytes: Buffer, view: DataView, at: number, end: number): Fault | n
       shape = around[--depth];
     } else if (byte === OPEN_ARRAY) {
       around[depth] = shape;
-      if (++depth > MAX_DEPTH) return "too-deep";
+      if (++depth > maxDepth) return "too-deep";
       firstKey[depth] = ARRAY;
       byte = bytes[++at];
       if (byte <= SPACE) byte = bytes[(at = skipSpace(bytes, at))];
@@ -240,21 +255,21 @@ function readKey(
     else if (kind === 2 && isHex(bytes, at + 2)) at += 6;
     else return null;
   }
-  const text = escaped ? readText(bytes, start, at) : null;
-  if (text !== null && !text.isWellFormed()) result.fault ??= "lone-surrogate";
   const first = firstKey[depth];
   if (!shape.isLost || keys === first) beginComparing(depth);
-  const isNew = addKey(bytes, depth, first, keys, start, at, text);
-  if (!isNew) {
+  const added = addKey(bytes, depth, first, keys, start, at, escaped);
+  if (isInSet(depth)) result.setKeys++;
+  if (added === "twice") {
     result.fault ??= "duplicate-key";
     if (depth === 1) noteDuplicate(bytes, start, at);
-  }
-  const slot = shape.level === null ? -1 : noteKey(shape.level, bytes, start, at, escaped);
+  } else if (added === "broken") result.fault ??= "lone-surrogate";
+  const slot = shape.level === null ? -1 : noteKey(shape.level, bytes, start, at);
   afterKey = at + 1;
   if (bytes[afterKey] <= SPACE) afterKey = skipSpace(bytes, afterKey);
   if (bytes[afterKey] !== COLON) return null;
   afterKey++;
-  const isPlain = isNew && !escaped && slot !== VARIANT && slot !== PROTOTYPE && afterKey === at + 2 && afterKey <= end;
+  const isPlain =
+    added === "new" && !escaped && slot !== VARIANT && slot !== PROTOTYPE && afterKey === at + 2 && afterKey <= end;
   return isPlain && !shape.isLost ? learnKey(shape, view, quote, afterKey, slot) : loseKey(shape, slot);
 }
 
@@ -287,16 +302,18 @@ function literal(bytes: Buffer, at: number, byte: number): number {
 }
 
 /** The slot of a key, with what is odd about the key noted. */
-function noteKey(level: Level, bytes: Buffer, start: number, end: number, escaped: boolean): number {
-  const slot = escaped ? slotOfEscaped(level, bytes, start, end) : slotOf(level, bytes, start, end);
+function noteKey(level: Level, bytes: Buffer, start: number, end: number): number {
+  const slot = slotOf(level, bytes, start, end);
   if (slot === VARIANT) {
     result.fault ??= "variant-key";
     // Which of the two is the id depends on who reads: neither is echoed.
-    if (level === ROOT && readText(bytes, start, end).toLowerCase() === "id") result.idInDoubt = true;
+    if (level === ROOT && ID_VARIANTS.some((id) => isSpelled(bytes, start, end, id))) result.idInDoubt = true;
   } else if (slot === PROTOTYPE) result.fault ??= "prototype-key";
   return slot;
 }
 
 function noteDuplicate(bytes: Buffer, start: number, end: number): void {
-  if (readText(bytes, start, end) === "id") result.idInDoubt = true;
+  if (isSpelled(bytes, start, end, "id")) result.idInDoubt = true;
 }
+
+const ID_VARIANTS = ["ID", "Id", "iD"];

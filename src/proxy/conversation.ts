@@ -1,5 +1,5 @@
 import type { Readable, Writable } from "node:stream";
-import { setTimeout as delay } from "node:timers/promises";
+import { setImmediate as nextTurn, setTimeout as delay } from "node:timers/promises";
 import { CLOSED } from "../bridge/answers.ts";
 import type { ChildEnd, ChildServer } from "../link/child.ts";
 import type { Witness } from "../record/witness.ts";
@@ -22,7 +22,11 @@ export interface ConversationOptions {
   readonly child: ChildServer;
   readonly witness: Witness;
   readonly maxMessageBytes: number;
+  /** Bytes of a message that is too large after which it is given up, also where it has not ended. */
+  readonly maxBufferBytes?: number | undefined;
   readonly graceMs: number;
+  /** How long a client that has closed stdin may take nothing of what is left for it. */
+  readonly slowReaderMs: number;
 }
 
 /** One client and one child, from the first byte until nothing of either is left. */
@@ -47,7 +51,7 @@ export interface ConversationEnd {
 
 /** Joins a client and a child. */
 export function createConversation(options: ConversationOptions): Conversation {
-  const { client, child, witness, maxMessageBytes, graceMs } = options;
+  const { client, child, witness, maxMessageBytes, maxBufferBytes, graceMs, slowReaderMs } = options;
   let isClosed = false; // the client has said all it had to say
   let isBroken = false; // the client does not listen any more
   let isStopped = false; // we were told to end
@@ -84,13 +88,13 @@ export function createConversation(options: ConversationOptions): Conversation {
   }
 
   async function run(passage: Passage): Promise<ConversationEnd> {
-    const shared = { passage, exchange: LINES, witness, maxMessageBytes };
+    const shared = { passage, exchange: LINES, witness, maxMessageBytes, maxBufferBytes };
     const up = pump({ direction: "up", source: client.input, onward: toServer, back: toClient }, shared);
     const down = pump({ direction: "down", source: child.stdout, onward: toClient, back: toServer }, shared);
     void up.then(() => {
       isClosed = !isStopped;
       wind();
-      whenStuck(client.output, graceMs + FLUSH_MS, patience.open);
+      whenStuck(client.output, slowReaderMs, patience.open);
     });
     void down.then(lose);
     const orphaned = setInterval(watchClient(), ORPHAN_CHECK_MS).unref();
@@ -107,6 +111,7 @@ export function createConversation(options: ConversationOptions): Conversation {
     // What the client has written already is read, so that it is answered too.
     if (isLost) await Promise.race([quiet(client.input), delay(QUIET_LIMIT_MS)]);
     for (const answer of passage.giveUp("up", CLOSED)) toClient.writeLine(answer);
+    await nextTurn(); // what was refused of a batch leaves when nothing of the batch is held any more
     await Promise.race([flushed(client.output, toClient), patience.opened]);
     await Promise.race([child.complained, delay(FLUSH_MS)]);
     clearInterval(orphaned);

@@ -3,9 +3,9 @@ import { createGuestBook, type Guest } from "../bridge/guest-book.ts";
 import { createHost } from "../bridge/host.ts";
 import { mirrorHeaders } from "../bridge/mirror.ts";
 import { createOauthPass } from "../bridge/oauth.ts";
-import { ownerOf } from "../bridge/owner.ts";
+import { noteRefusal } from "../bridge/refusal.ts";
 import { createSeat } from "../bridge/seats.ts";
-import { answerInstead, type ServerListener } from "../bridge/server-end.ts";
+import { answerInstead, answersNothing, type ServerListener } from "../bridge/server-end.ts";
 import { createThrough } from "../bridge/through.ts";
 import { createThroughSse } from "../bridge/through-sse.ts";
 import { readResponse } from "../bridge/response-messages.ts";
@@ -37,7 +37,7 @@ export function createRemoteService({
   isSecure,
 }: RemoteServiceOptions): Service {
   const { pool, found, knowledge } = server;
-  const { maxMessageBytes, maxSessions } = limits;
+  const { maxMessageBytes, maxBufferBytes, maxSessions } = limits;
   const scheme = isSecure ? "https" : "http";
   const oauth = createOauthPass({
     pool,
@@ -49,6 +49,7 @@ export function createRemoteService({
   function say(guest: Guest, direction: "up" | "down", payload: Buffer): void {
     if (direction === "down") return; // whoever waits on a request is answered there
     const about = openMessage(whole(payload), "up", "refuse");
+    if (answersNothing(about)) return;
     const { session } = guest.seat;
     const call = about.envelope.kind === "request" ? session.calls.up.find(about.envelope.id.key) : undefined;
     const calls = call === undefined ? [] : [call];
@@ -60,6 +61,8 @@ export function createRemoteService({
       isFull: false,
       whenReady: (resume) => resume(),
     };
+    // Its client has left, and with it what the server knows it by.
+    if (guest.id !== null && guest.headers === "") return answerInstead(listener, calls, CLOSED);
     let reading: ReturnType<typeof readResponse> | null = null;
     // The client's own headers speak of another message.
     const mirrored = mirrorHeaders(about, () => null);
@@ -72,12 +75,16 @@ export function createRemoteService({
             head,
             calls,
             maxMessageBytes,
+            maxBufferBytes,
             listener,
             take: (body, exchange) => listener.message(body, exchange),
           });
         },
         body: (bytes) => reading?.push(bytes),
-        done: () => void reading?.end(),
+        done() {
+          reading?.end();
+          if (calls.length > 0) answerInstead(listener, calls, CLOSED); // a stream that ended without the answer
+        },
         failed() {
           reading?.breakOff();
           answerInstead(listener, calls, CLOSED);
@@ -87,12 +94,7 @@ export function createRemoteService({
   }
 
   const guests = createGuestBook({
-    seat: (visit, sayFor, onExhausted) =>
-      createSeat(hub.seats, sayFor, {
-        known: knowledge,
-        owner: ownerOf(visit),
-        onExhausted,
-      }),
+    seat: (owner, sayFor, onExhausted) => createSeat(hub.seats, sayFor, { known: knowledge, owner, onExhausted }),
     say,
     onExhausted(guest) {
       guests.end(guest);
@@ -100,6 +102,7 @@ export function createRemoteService({
       const headers = guest.headers + server.headers();
       pool.send({ method: "DELETE", path: found.address.path, headers, body: null }, DEAF);
     },
+    onRefused: (visit, { seat }, status) => noteRefusal(hub.witness, visit, seat.session, status),
     isGuarded,
     maxSessions,
   });
@@ -109,6 +112,7 @@ export function createRemoteService({
     guests,
     headers: ENCODING + server.headers(),
     maxMessageBytes,
+    maxBufferBytes,
     isThere: () => server.watch.check(),
     rewrite: (visit, name, value) => oauth.rewrite(visit, name, value),
   });
@@ -131,6 +135,7 @@ export function createRemoteService({
     knowledge,
     headers: ENCODING + server.headers(),
     maxMessageBytes,
+    maxBufferBytes,
     maxSessions,
   });
 

@@ -131,11 +131,24 @@ export function createOutlet(stream: Writable, onBroken: (error: Error) => void)
   return outlet;
 }
 
-/** Calls back when a stream has something to write and nothing of it has left for so long. */
+/**
+ * Calls back when a stream has something to write and nothing of it has left for `limitMs`, or at most twice that. A slow
+ * reader is no reason to give up. But what it reads is seen only when the system asks for more, and for a Unix socket that
+ * is when three quarters of its buffer were read, some 160 kB: the limit must leave a slow reader time for that.
+ */
 export function whenStuck(stream: Writable, limitMs: number, tell: () => void): void {
-  // Pipes and sockets know when the last byte left, also of a large write. A slow reader is no reason to give up.
-  if (!(stream instanceof Socket)) return;
-  stream.setTimeout(limitMs, () => {
-    if (stream.writableLength > 0) tell();
-  });
+  // Pipes and sockets know when the last byte left, also of a large write.
+  if (stream instanceof Socket) {
+    stream.setTimeout(limitMs, () => {
+      if (stream.writableLength > 0) tell();
+    });
+    return;
+  }
+  let before = -1;
+  const timer = setInterval(() => {
+    const { writableLength } = stream;
+    if (writableLength > 0 && writableLength === before) tell();
+    before = writableLength;
+  }, limitMs).unref();
+  stream.once("close", () => clearInterval(timer));
 }

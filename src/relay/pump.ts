@@ -25,6 +25,8 @@ export interface PumpOptions {
   readonly exchange: Exchange;
   readonly witness: Witness;
   readonly maxMessageBytes: number;
+  /** Bytes of a message that is too large after which it is given up, also where it has not ended. */
+  readonly maxBufferBytes?: number | undefined;
 }
 
 /**
@@ -32,7 +34,7 @@ export interface PumpOptions {
  * it brought is waiting any more. Neighbours that pass leave in one write.
  */
 export function pump({ direction, source, onward, back }: Pipe, options: PumpOptions): Promise<void> {
-  const { passage, exchange, witness, maxMessageBytes } = options;
+  const { passage, exchange, witness, maxMessageBytes, maxBufferBytes } = options;
   let parked = 0;
   let ended = false; // nothing more comes, and all of it was taken
   const { promise: done, resolve: finish } = withResolvers();
@@ -72,7 +74,7 @@ export function pump({ direction, source, onward, back }: Pipe, options: PumpOpt
         carry(outcome);
       }
     },
-    excess: createExcess((gist, bytes) => carry(passage.lose(gist, bytes, direction, exchange))),
+    excess: createExcess((gist, bytes) => carry(passage.lose(gist, bytes, direction, exchange)), maxBufferBytes),
     tail(bytes) {
       witness.trouble(
         "wire:half-line",

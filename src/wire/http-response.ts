@@ -16,8 +16,8 @@ export interface ResponseReader {
   /** Begins to read the next response. Bytes that come when none is awaited are a fault. */
   expect(sink: ResponseSink, method: string): void;
   push(chunk: Buffer): void;
-  /** The connection ended. */
-  end(): void;
+  /** The connection ended; `isBroken` where it did so by an error. */
+  end(isBroken?: boolean): void;
 }
 
 const MAX_HEAD_BYTES = 65_536;
@@ -142,7 +142,7 @@ export function createResponseReader(): ResponseReader {
       case "chunk-line": {
         const read = readLine(chunk, at, MAX_CHUNK_LINE_BYTES);
         if (read === null) return -1;
-        const match = /^([0-9a-fA-F]{1,12})[ \t]*(?:;[^\r\n]*)?$/.exec(read.line);
+        const match = CHUNK_LINE.exec(read.line);
         if (match === null) {
           fail("a chunk has no length");
           return -1;
@@ -183,13 +183,17 @@ export function createResponseReader(): ResponseReader {
       end = chunk.length;
       for (let at = 0; at >= 0 && at < chunk.length;) at = take(chunk, at);
     },
-    end() {
-      if (state === "until-end") finish(end);
+    end(isBroken = false) {
+      // Where the end of the connection is the end of the body, only a proper end is.
+      if (state === "until-end" && !isBroken) finish(end);
       else if (sink !== null) fail("the connection closed");
       state = "dead";
     },
   };
 }
+
+// RFC 9112, 7.1.1: a length and extensions, without the spaces that the grammar calls bad. llhttp refuses those too.
+const CHUNK_LINE = /^([0-9a-fA-F]{1,12})(?:;[!#$%&'*+.^_`|~\w-]+(?:=(?:[!#$%&'*+.^_`|~\w-]+|"(?:[^"\\]|\\.)*"))?)*$/;
 
 const NOTHING = Buffer.alloc(0);
 const HEAD_END = Buffer.from("\r\n\r\n");

@@ -1,4 +1,5 @@
 import { isAscii } from "node:buffer";
+import { createPieces } from "./pieces.ts";
 
 /** What a line framer hands on. Together, in order, the pieces are the stream. */
 export interface LineSink {
@@ -21,36 +22,13 @@ export interface LineFramer {
 
 /** Makes a framer for newline-delimited messages of at most `maxLineBytes`, the newline not counted. */
 export function createLineFramer(maxLineBytes: number, sink: LineSink): LineFramer {
-  // Pieces of a line that has not ended yet. Joined once, when it does: joining on every
-  // chunk would be quadratic for a large message that arrives in small reads.
-  let pieces: Buffer[] = [];
-  let held = 0;
-  let loose = 0; // how many of the last pieces are small
+  const pieces = createPieces(); // of a line that has not ended yet
   let skipping = false;
   let isPaused = false;
 
-  function release(): Buffer[] {
-    const kept = pieces;
-    pieces = [];
-    held = 0;
-    loose = 0;
-    return kept;
-  }
-
-  function hold(piece: Buffer): void {
-    pieces.push(piece);
-    held += piece.length;
-    loose = piece.length < SMALL_PIECE ? loose + 1 : 0;
-    // A peer that sends a byte at a time must not make us keep an object for each of them.
-    if (loose === MAX_LOOSE) {
-      pieces.push(Buffer.concat(pieces.splice(pieces.length - loose)));
-      loose = 0;
-    }
-  }
-
   function giveUp(): void {
     skipping = true;
-    for (const piece of release()) sink.excess(piece, false);
+    pieces.release((piece) => sink.excess(piece, false));
   }
 
   return {
@@ -62,15 +40,14 @@ export function createLineFramer(maxLineBytes: number, sink: LineSink): LineFram
         const newline = chunk.indexOf(LF, start);
         if (newline < 0) break;
         const end = newline + 1;
-        if (!skipping && held + newline - start > maxLineBytes) giveUp();
+        if (!skipping && pieces.size + newline - start > maxLineBytes) giveUp();
         if (skipping) {
           sink.excess(chunk.subarray(start, end), true);
           skipping = false;
-        } else if (held === 0) sink.line(chunk, start, end, ascii);
+        } else if (pieces.size === 0) sink.line(chunk, start, end, ascii);
         else {
-          const kept = release();
-          kept.push(chunk.subarray(start, end));
-          const joined = Buffer.concat(kept);
+          pieces.push(chunk.subarray(start, end));
+          const joined = pieces.join();
           sink.line(joined, 0, joined.length, isAscii(joined));
         }
         start = end;
@@ -78,16 +55,16 @@ export function createLineFramer(maxLineBytes: number, sink: LineSink): LineFram
       }
       if (start === chunk.length) return null;
       const rest = start === 0 ? chunk : chunk.subarray(start);
-      if (!skipping && held + rest.length > maxLineBytes) giveUp();
+      if (!skipping && pieces.size + rest.length > maxLineBytes) giveUp();
       if (skipping) sink.excess(rest, false);
-      else hold(rest);
+      else pieces.push(rest);
       return null;
     },
     pause() {
       isPaused = true;
     },
     end() {
-      if (skipping || held > 0) sink.tail(Buffer.concat(release()), !skipping);
+      if (skipping || pieces.size > 0) sink.tail(pieces.join(), !skipping);
       skipping = false;
     },
   };
@@ -106,5 +83,3 @@ const LF = 0x0a;
 const CR = 0x0d;
 const SPACE = 0x20;
 const TAB = 0x09;
-const SMALL_PIECE = 4096;
-const MAX_LOOSE = 256;

@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { INITIALIZE, type NearGateway, openGateway } from "../support/near-gateway.ts";
+import { settledMemory } from "../support/memory.ts";
 import {
   beginEvents,
   type Knock,
@@ -83,6 +84,22 @@ describe("many clients at once with the same ids and the same tokens, before a s
       }),
     );
     await Promise.all(talks.map((talk) => talk.end()));
+  });
+
+  test("sessions whose requests had many headers keep none of them", async () => {
+    await begin();
+    const heavy = { "X-Heavy": "h".repeat(9000), Authorization: `Bearer ${"t".repeat(4000)}` };
+    const open = async (count: number): Promise<NodeJS.MemoryUsage> => {
+      for (let nth = 0; nth < count; nth += 20) {
+        const opened = await Promise.all(Array.from({ length: 20 }, () => gateway.post(INITIALIZE, heavy)));
+        expect(opened.every(({ status }) => status === 200)).toBe(true);
+      }
+      (server.knocks as Knock[]).length = 0; // the server is in here too
+      return settledMemory();
+    };
+    const before = await open(100);
+    const after = await open(400);
+    expect((after.heapUsed - before.heapUsed) / 400).toBeLessThan(16_000);
   });
 
   test("a thousand sessions that do nothing, and then something", async () => {

@@ -1,7 +1,15 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import type { AuditEvent } from "../../src/record/event.ts";
 import { INITIALIZE, type NearGateway, openGateway } from "../support/near-gateway.ts";
-import { beginEvents, beNear, type Knock, replyWith, resultFor, startScripted } from "../support/scripted-http.ts";
+import {
+  becomes,
+  beginEvents,
+  beNear,
+  type Knock,
+  replyWith,
+  resultFor,
+  startScripted,
+} from "../support/scripted-http.ts";
 import { startSse } from "../support/sse-server.ts";
 import { talkSse } from "../support/wire-talk.ts";
 import type { Spoken } from "../support/peers.ts";
@@ -15,6 +23,7 @@ const CALL = { id: 7, method: "tools/call", params: { name: "large", arguments: 
 const DEMAND = { id: 7, method: "tools/call", params: { name: "demand", arguments: { bytes: LIMIT } } };
 const REFUSED = { answered: { code: -32600, message: "Invalid request: message too large" } };
 const answer = `{"result":{"text":"${LARGE}"},"jsonrpc":"2.0","id":7}`;
+const BEGUN = '{"jsonrpc":"2.0","id":7,"result":{"text":"';
 
 let events: AuditEvent[];
 let closing: (() => unknown)[];
@@ -137,6 +146,74 @@ describe("an answer that is too large is an error at once, and is audited", () =
       expectAudited();
     });
   }
+});
+
+const bounded = () => ({ ...options(), limits: { maxMessageBytes: LIMIT, maxBufferBytes: 2 * LIMIT } });
+
+describe("an answer that is too large and does not end is given up", () => {
+  const endless = BEGUN + "x".repeat(100_000);
+
+  /** A server that begins its answer to a call, and never ends it. Says whether its connection was closed. */
+  async function startEndless(way: "body" | "event"): Promise<{ url: string; isLeft: () => boolean }> {
+    let isLeft = false;
+    const server = await startScripted(({ message, response }) => {
+      if (message.method !== "tools/call") return false;
+      response.on("close", () => (isLeft = true));
+      const type = way === "event" ? "text/event-stream" : "application/json";
+      response.writeHead(200, { "Content-Type": type });
+      response.write(way === "event" ? `data: ${endless}` : endless);
+      return true;
+    });
+    closing.push(() => server.close());
+    return { url: server.url, isLeft: () => isLeft };
+  }
+
+  test.each(["body", "event"] as const)("in one %s, to a client on lines", async (way) => {
+    const server = await startEndless(way);
+    const client = await beNear({ ...bounded(), upstream: server.url });
+    closing.push(() => {
+      client.proxy.stop();
+      return client.proxy.ended;
+    });
+    await client.begin();
+    expect(await client.ask(CALL)).toMatchObject(LOST);
+    expectAudited();
+    if (way === "body") await becomes(server.isLeft);
+  });
+
+  test("in one body, to a client by HTTP", async () => {
+    const server = await startEndless("body");
+    const gateway = await openGateway({ ...bounded(), upstream: server.url });
+    closing.push(() => gateway.end());
+    const { messages } = await gateway.post(CALL, await gateway.open(), AbortSignal.timeout(5000));
+    expect(messages).toMatchObject([LOST]);
+    expectAudited();
+    await becomes(server.isLeft);
+  });
+
+  test("in one event, to a client by HTTP", async () => {
+    const server = await startEndless("event");
+    const gateway = await openGateway({ ...bounded(), upstream: server.url });
+    closing.push(() => gateway.end());
+    const body = JSON.stringify({ jsonrpc: "2.0", ...CALL });
+    const headers = { ...(await gateway.open()), ...JSON_BOTH };
+    const response = await gateway.send({ method: "POST", headers, body, signal: AbortSignal.timeout(5000) });
+    const reader = response.body?.getReader();
+    const { value } = (await reader?.read()) ?? {};
+    expect(Buffer.from(value as Uint8Array).toString()).toContain(JSON.stringify({ jsonrpc: "2.0", ...LOST }));
+    await reader?.cancel();
+    expectAudited();
+  });
+
+  test("of a process, to a client by HTTP", async () => {
+    const begun = '{"jsonrpc":"2.0","id":0,"result":{"protocolVersion":"2025-11-25","capabilities":{}}}';
+    const script = `read -r line; echo '${begun}'; read -r line; read -r line; printf '%s' '${endless}'; cat`;
+    const gateway = await openGateway({ ...bounded(), command: ["sh", "-c", script] });
+    closing.push(() => gateway.end());
+    const { messages } = await gateway.post(CALL, await gateway.open(), AbortSignal.timeout(5000));
+    expect(messages).toMatchObject([LOST]);
+    expectAudited();
+  });
 });
 
 describe("a request of the server's that is too large is refused, and the server hears of it", () => {

@@ -96,6 +96,16 @@ describe("sessions by HTTP before a process", () => {
     expect((await gateway.post(call(1, "echo"), idle)).status).toBe(404);
   });
 
+  test("one whose client leaves before it has heard its name is ended at once: nobody can ever use it", async () => {
+    await begin({ command: ["sh", "-c", THOUGHTFUL], limits: { maxChildren: 1 } });
+    const leaving = new AbortController();
+    const greeting = gateway.post(INITIALIZE, {}, leaving.signal).catch(() => null);
+    await delay(300);
+    leaving.abort();
+    await greeting;
+    await becomesOpen();
+  });
+
   test("a client of the older transport that goes takes its process with it", async () => {
     await begin();
     const { endpoint, stream, heard } = await openSse();
@@ -205,6 +215,9 @@ describe("sessions by HTTP before a process", () => {
   });
 });
 
+// Takes its time for the first answer.
+const THOUGHTFUL = `read -r line; sleep 1; echo '{"jsonrpc":"2.0","id":0,"result":{"protocolVersion":"2025-11-25","capabilities":{}}}'; read -r line; read -r line`;
+
 // Ends with its stdin; what it has started takes a second.
 const WRAPPER = `sleep 1 & read -r line; echo '{"jsonrpc":"2.0","id":0,"result":{"protocolVersion":"2025-11-25","capabilities":{},"pid":'$!'}}'; read -r line`;
 
@@ -240,3 +253,44 @@ async function openSse(): Promise<{ endpoint: string; stream: ReturnType<typeof 
   const endpoint = /^data: (\S+)$/m.exec(text)?.[1] ?? "";
   return { endpoint, stream, heard: () => messagesIn(text) };
 }
+
+const ping = (id: number): object => ({ jsonrpc: "2.0", id, method: "ping" });
+
+async function postBatch(session: Record<string, string>, batch: object[], accept: string): Promise<string> {
+  const headers = { ...session, "Content-Type": "application/json", Accept: accept };
+  return (await gateway.send({ method: "POST", headers, body: JSON.stringify(batch) })).text();
+}
+
+describe("a batch, in the one revision that has batches", () => {
+  const BATCHES = { ...INITIALIZE, params: { ...INITIALIZE.params, protocolVersion: "2025-03-26" } };
+
+  async function openBatches(): Promise<Record<string, string>> {
+    await begin();
+    const { headers } = await gateway.post(BATCHES);
+    const session = { "Mcp-Session-Id": headers.get("mcp-session-id") ?? "" };
+    await gateway.post({ method: "notifications/initialized" }, session);
+    return session;
+  }
+
+  test.each([
+    ["at once", "application/json, text/event-stream"],
+    ["at once", "application/json"],
+    ["apart", "application/json, text/event-stream"],
+    ["apart", "application/json"],
+  ])("is answered once, where its server answers all of it %s, to a client that takes %s", async (how, accept) => {
+    const session = await openBatches();
+    const first = { ...ping(1), params: { apart: how === "apart" } };
+    const text = await postBatch(session, [first, ping(2)], accept);
+    expect(text.match(/"id":\d/g)).toEqual(['"id":1', '"id":2']);
+  });
+
+  test("brings the answer to another request by the way that one came", async () => {
+    const session = await openBatches();
+    const other = gateway.post(call(9, "slow", { steps: 1, pause: 10_000 }), session);
+    await delay(100);
+    const first = { ...ping(1), params: { more: [ping(9)] } };
+    const text = await postBatch(session, [first, ping(2)], "application/json, text/event-stream");
+    expect(text.match(/"id":\d/g)).toEqual(['"id":1', '"id":2']);
+    expect((await other).messages).toEqual([{ jsonrpc: "2.0", id: 9, result: { method: "ping" } }]);
+  });
+});

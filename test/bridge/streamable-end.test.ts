@@ -1,5 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
-import { afterEach, expect, test, vi } from "vitest";
+import { afterEach, describe, expect, test, vi } from "vitest";
+import type { AuditEvent } from "../../src/record/event.ts";
 import {
   becomes,
   beginEvents,
@@ -235,4 +236,52 @@ test.each([
   await client.begin();
   const answer = await client.ask({ id: 1, method: "tools/call", params: { name: "echo", arguments: {} } });
   expect(answer).toMatchObject({ error: { code: -32000, message: "Connection closed" } });
+});
+
+describe("a server that answers with a body where none is wanted", () => {
+  const bodies = ["null", "{}", '"ok"', "[]", "true"];
+
+  test.each(bodies)("with 202 and %s is not answered, and nothing is logged as refused", async (body) => {
+    const events: AuditEvent[] = [];
+    const said: string[] = [];
+    await open(
+      ({ message, response }) => {
+        said.push(message.method ?? JSON.stringify(message));
+        if (message.method !== "notifications/progress") return false;
+        response.writeHead(202, { "Content-Type": "application/json" }).end(body);
+        return true;
+      },
+      { audit: (event: AuditEvent) => void events.push(event) },
+    );
+    await client.begin();
+    await client.ask({ id: 0, method: "ping" });
+    said.length = 0;
+    client.say(progress(1));
+    await client.ask({ id: 1, method: "ping" });
+    await client.ask({ id: 2, method: "ping" });
+    expect(said).toEqual(["notifications/progress", "ping", "ping"]);
+    expect(events.filter(({ verdict }) => verdict === "deny" || verdict === "drop")).toEqual([]);
+  });
+
+  test.each(["null", "{}", "[]", '{"jsonrpc":"2.0","id":null,"result":{}}'])(
+    "to a request: with %s whoever waits hears it, and the server is not answered",
+    async (body) => {
+      const said: string[] = [];
+      await open(({ message, response }) => {
+        said.push(message.method ?? JSON.stringify(message));
+        if (message.method !== "tools/call") return false;
+        response.writeHead(message.id === 1 ? 202 : 200, { "Content-Type": "application/json" }).end(body);
+        return true;
+      });
+      await client.begin();
+      await client.ask({ id: 0, method: "ping" });
+      said.length = 0;
+      const params = { name: "echo", arguments: {} };
+      for (const id of [1, 2]) {
+        expect(await client.ask({ id, method: "tools/call", params })).toMatchObject({ error: { code: -32000 } });
+      }
+      await client.ask({ id: 3, method: "ping" });
+      expect(said).toEqual(["tools/call", "tools/call", "ping"]);
+    },
+  );
 });

@@ -27,8 +27,8 @@ function optionsOf({ parsed }: Config): Record<string, string | readonly string[
 
 const WHOLE = `
 listen: "[::1]:8808"
-timeouts: { connection: 3s, tool_list: 4s, child_grace: 5s }
-limits: { max_message: 1KB, max_open_calls: 2, max_sessions: 3, max_parked: 4B, max_children: 5, max_connections: 6 }
+timeouts: { connection: 3s, tool_list: 4s, child_grace: 5s, session_idle: 6s, slow_reader: 7s }
+limits: { max_message: 1KB, max_depth: 9, max_buffer: 2KB, max_open_calls: 2, max_sessions: 3, max_parked: 4B, max_children: 5, max_connections: 6, max_upstream_connections: 7 }
 audit: { file: a.jsonl, level: all, on_error: block }
 log: { level: debug, format: json, file: f.log }
 tools: { deny: ["a,b{1,2}"], allow: [c], not_found: spec }
@@ -58,13 +58,16 @@ describe("what a file says is as if it had been typed", () => {
       allow: [{ source: "c" }],
       limits: {
         maxMessageBytes: 1024,
+        maxDepth: 9,
+        maxBufferBytes: 2048,
         maxOpenCalls: 2,
         maxSessions: 3,
         maxParkedBytes: 4,
         maxChildren: 5,
         maxConnections: 6,
+        maxUpstreamConnections: 7,
       },
-      timeouts: { childGrace: 5000 },
+      timeouts: { childGrace: 5000, sessionIdle: 6000, slowReader: 7000 },
       mustAudit: true,
       policy: { policyFolder: folder, policy: { tools: { notFound: "spec" } } },
       warnings: [],

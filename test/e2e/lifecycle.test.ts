@@ -1,4 +1,4 @@
-import { existsSync, mkdtempSync, readFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Readable } from "node:stream";
@@ -28,8 +28,8 @@ async function sipFrom(stream: Readable, atLeast: number): Promise<number> {
   }
 }
 
-/** More than a socket holds. Of one that is emptied by less, its writer need not notice anything. */
-const SIP_BYTES = 1 << 18;
+/** Far less than a socket holds: its writer does not notice that so much was read, and must not think that nothing was. */
+const SIP_BYTES = 1 << 14;
 
 function expectGrace(milliseconds: number): void {
   expect(milliseconds).toBeGreaterThan(GRACE_MS - 700);
@@ -197,7 +197,9 @@ describe.concurrent("the client closes", () => {
   });
 
   test("and never reads what is left: that is given up", async ({ start }) => {
-    const fairlead = start(fixture("hasty.mjs", "1", "8", "0"), { read: false });
+    const config = join(mkdtempSync(join(tmpdir(), "fairlead-slow-")), "policy.yaml");
+    writeFileSync(config, "timeouts: { slow_reader: 2s }");
+    const fairlead = start(fixture("hasty.mjs", "1", "8", "0"), { options: ["--config", config], read: false });
     fairlead.say(ping(1));
     fairlead.stdin.end();
     expect(await fairlead.end()).toMatchObject({ code: 0, left: [] });
@@ -209,7 +211,7 @@ describe.concurrent("the client closes", () => {
     fairlead.stdin.end();
     let bytes = 0;
     for (let sip = 0; sip < 6; sip++) {
-      await delay(4000);
+      await delay(2500);
       bytes += await sipFrom(fairlead.stdout, SIP_BYTES);
       expect(fairlead.isOver).toBe(false);
     }

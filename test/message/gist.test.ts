@@ -129,10 +129,25 @@ describe("messages that are too large to keep", () => {
     expect(told).toEqual(["request 1: 21", 'answer "2": 22', "request undefined: 1"]);
   });
 
+  test("are given up one byte past the limit, though they have not ended, and the next one is told again", () => {
+    const told: string[] = [];
+    const excess = createExcess(({ id, like }, bytes) => told.push(`${like} ${shown(id)}: ${bytes}`), 20);
+    excess(Buffer.from('{"id":1,"method":"x"'), false);
+    expect(told).toEqual([]);
+    excess(Buffer.from(" "), false);
+    expect(told).toEqual(["request 1: 21"]);
+    for (let times = 0; times < 3; times++) excess(Buffer.from(',"id":2'), false);
+    excess(Buffer.from("}"), true);
+    expect(told).toEqual(["request 1: 21"]);
+    excess(Buffer.from('{"id":3,"result":{}}'), true);
+    expect(told).toEqual(["request 1: 21", "answer 3: 20"]);
+  });
+
   test("are unwrapped first where they do not come alone", () => {
     const told: (string | undefined)[] = [];
     const excess = createExcess(
       ({ id }) => told.push(shown(id)),
+      1000,
       (take) => (bytes) => take(bytes.subarray(1)),
     );
     excess(Buffer.from('!{"id":'), false);

@@ -197,3 +197,52 @@ test("a line that ends with CR LF passes with both", async () => {
   await client(line);
   expect(heard("server")).toBe(line);
 });
+
+const flood = (start: string, bytes: number): string => start + "x".repeat(bytes - start.length);
+
+describe("a message that is too large and does not end", () => {
+  const limits = { maxMessageBytes: 100, maxBufferBytes: 200 };
+
+  test("is answered one byte past the limit, and what comes behind its end is heard", async () => {
+    const { client, heard } = stage(OPEN, limits);
+    await client(flood('{"jsonrpc":"2.0","id":7,"method":"ping","params":{"a":"', 200));
+    expect(heard("client")).toBe("");
+    await client("x");
+    expect(heard("client")).toBe(failure(7, -32600, TOO_LARGE));
+    await client(flood("", 10_000), '"}}\n', ask(8));
+    expect(heard("client")).toBe("");
+    expect(heard("server")).toBe(ask(8));
+  });
+
+  test("of the server's is an error for whoever waits", async () => {
+    const { client, server, heard, events } = stage(OPEN, limits);
+    await client(ask(7), ask(8));
+    await server(flood('{"jsonrpc":"2.0","id":7,"result":{"a":"', 201));
+    expect(heard("client")).toBe(failure(7, -32000, "Response too large"));
+    await server('"}}\n', answer(8));
+    expect(heard("client")).toBe(answer(8));
+    expect(events.filter(({ rule }) => rule === "strict:too-large")).toHaveLength(1);
+  });
+});
+
+const nested = (depth: number): string =>
+  `{"jsonrpc":"2.0","id":1,"method":"x","params":{"a":${"[".repeat(depth - 2)}${"]".repeat(depth - 2)}}}\n`;
+
+describe("a message that is nested", () => {
+  const TOO_DEEP = failure(1, -32600, "Invalid request: nested too deeply");
+
+  test.each([128, 8])("as deep as the limit of %i passes, and one level deeper is refused", async (maxDepth) => {
+    const { client, heard } = stage(OPEN, { maxDepth });
+    await client(nested(maxDepth + 1));
+    expect([heard("client"), heard("server")]).toEqual([TOO_DEEP, ""]);
+    await client(nested(maxDepth));
+    expect([heard("client"), heard("server")]).toEqual(["", nested(maxDepth)]);
+  });
+
+  test("deeper than the limit by the server is an error for whoever waits", async () => {
+    const { client, server, heard } = stage(OPEN, { maxDepth: 8 });
+    await client(ask(1));
+    await server(`{"jsonrpc":"2.0","id":1,"result":{"a":${"[".repeat(7)}${"]".repeat(7)}}}\n`);
+    expect(heard("client")).toBe(failure(1, -32000, "Invalid response"));
+  });
+});

@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { setTimeout as delay } from "node:timers/promises";
-import { COMMAND } from "./processes.ts";
+import { COMMAND } from "./command.ts";
 
 /** Fairlead at work with an HTTP door. */
 export interface Gateway {

@@ -39,6 +39,8 @@ export const OPEN: Policy = { tools: null };
 export interface StageOptions {
   readonly maxOpenCalls?: number;
   readonly maxMessageBytes?: number;
+  readonly maxBufferBytes?: number;
+  readonly maxDepth?: number;
   readonly toolListMs?: number;
   readonly maxParkedBytes?: number;
   readonly chain?: Chain | null;
@@ -65,7 +67,8 @@ export function stage(policy: Policy, options: StageOptions = {}) {
   const toServer = createOutlet(collector(heard.server), () => {});
   const session = createSession({
     maxOpenCalls: options.maxOpenCalls ?? 1000,
-    learnsTools: () => policy.tools !== null,
+    learnsTools: () => policy.tools !== null || policy.results != null,
+    readsEras: () => policy.results != null,
     keepsTools: options.keepsTools ?? false,
     onLearnt: options.onLearnt ?? (() => {}),
     onExhausted: options.onExhausted ?? (() => {}),
@@ -100,8 +103,10 @@ export function stage(policy: Policy, options: StageOptions = {}) {
     learner,
     witness,
     maxParkedBytes: options.maxParkedBytes ?? 1024 * 1024,
+    maxDepth: options.maxDepth,
   });
-  const shared = { passage, exchange: LINES, witness, maxMessageBytes: options.maxMessageBytes ?? 10 * 1024 * 1024 };
+  const { maxMessageBytes = 10 * 1024 * 1024, maxBufferBytes } = options;
+  const shared = { passage, exchange: LINES, witness, maxMessageBytes, maxBufferBytes };
   const up = pump({ direction: "up", source: fromClient, onward: toServer, back: toClient }, shared);
   const down = pump({ direction: "down", source: fromServer, onward: toClient, back: toServer }, shared);
 

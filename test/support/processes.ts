@@ -1,19 +1,12 @@
 import { type ChildProcessByStdio, spawn } from "node:child_process";
 import { randomInt } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
-import { resolve } from "node:path";
 import type { Readable, Writable } from "node:stream";
 import { setTimeout as delay } from "node:timers/promises";
 import { test as plainTest } from "vitest";
+import { COMMAND, fixture, readCount } from "./command.ts";
 
-/** The command as it is built. */
-export const COMMAND = resolve(import.meta.dirname, "../../dist/command/fairlead.cjs");
-
-/** A program of `test/fixtures/servers`, and how it is started. */
-export function fixture(name: string, ...args: string[]): string[] {
-  const path = resolve(import.meta.dirname, "../fixtures/servers", name);
-  return [name.endsWith(".sh") ? "sh" : process.execPath, path, ...args];
-}
+export { COMMAND, fixture, readCount };
 
 /** How a program is started. */
 export interface StartOptions {
@@ -111,13 +104,6 @@ export async function until<T>(
     if (answer !== undefined && answer !== false) return answer;
     if (performance.now() > limit) throw new Error(`not within ${withinMs} ms: ${what}`);
   }
-}
-
-/** A number from one of the files that the kernel keeps about a process: `readCount(pid, "status", "VmHWM")`. */
-export function readCount(pid: number, file: "status" | "io", name: string): number {
-  const match = new RegExp(`^${name}:\\s*(\\d+)`, "m").exec(readFileSync(`/proc/${pid}/${file}`, "latin1"));
-  if (match === null) throw new Error(`/proc/${pid}/${file} has no ${name}`);
-  return Number(match[1]);
 }
 
 // What a program starts must be found however it hides: it may leave the group and the session,

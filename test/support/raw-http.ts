@@ -29,13 +29,17 @@ export interface Place {
   readonly host?: string;
   /** The certificate to trust, where it is asked by TLS. */
   readonly ca?: string;
+  /** The address to come from, such as another one of this machine. */
+  readonly localAddress?: string;
 }
 
 /** Opens a connection. */
-export function dial({ port, host = "127.0.0.1", ca }: Place): Promise<Socket> {
+export function dial({ port, host = "127.0.0.1", ca, localAddress }: Place): Promise<Socket> {
   return new Promise((resolve, reject) => {
     const socket: Socket =
-      ca === undefined ? connect({ port, host }) : connectTls({ port, host, ca, servername: "localhost" });
+      ca === undefined
+        ? connect({ port, host, localAddress })
+        : connectTls({ port, host, ca, servername: "localhost" });
     socket.once("error", reject);
     socket.once(ca === undefined ? "connect" : "secureConnect", () => {
       socket.off("error", reject);
@@ -153,7 +157,7 @@ export function follow(socket: Socket): Promise<Stream> {
 }
 
 /** All responses in the bytes of a connection that is over. */
-function readAnswers(bytes: Buffer): Answer[] {
+export function readAnswers(bytes: Buffer): Answer[] {
   const answers: Answer[] = [];
   let rest = bytes;
   while (rest.length > 0) {

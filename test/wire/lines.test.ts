@@ -1,9 +1,8 @@
 import { isAscii } from "node:buffer";
-import { setFlagsFromString } from "node:v8";
-import { runInNewContext } from "node:vm";
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { createLineFramer } from "../../src/wire/lines.ts";
+import { settledMemory } from "../support/memory.ts";
 
 interface Piece {
   readonly kind: "line" | "excess" | "tail";
@@ -152,12 +151,12 @@ test("a line that comes a byte at a time costs neither an object a byte nor the 
   const bytes = Buffer.from("x");
   const feed = (count: number): number => {
     const framer = createLineFramer(10 * 1024 * 1024, { line: () => {}, excess: () => {}, tail: () => {} });
-    const before = memory().heapUsed;
+    const before = settledMemory().heapUsed;
     const start = performance.now();
     for (let sent = 0; sent < count; sent++) framer.push(bytes);
     const time = performance.now() - start;
     // A Buffer is about a hundred bytes on the heap: with one for each byte this would be twenty times as much.
-    expect(memory().heapUsed - before).toBeLessThan(count * 5);
+    expect(settledMemory().heapUsed - before).toBeLessThan(count * 5);
     framer.push(Buffer.from("\n"));
     return time;
   };
@@ -171,16 +170,8 @@ test("bytes that are not kept are not held either", () => {
   const framer = createLineFramer(1000, { line: () => {}, excess: (bytes) => (seen += bytes.length), tail: () => {} });
   const chunk = Buffer.alloc(65_536, "x");
   framer.push(chunk);
-  const before = memory().arrayBuffers;
+  const before = settledMemory().arrayBuffers;
   for (let sent = 0; sent < 320; sent++) framer.push(Buffer.from(chunk));
   expect(seen).toBe(321 * 65_536);
-  expect(memory().arrayBuffers - before).toBeLessThan(10 * 1024 * 1024);
+  expect(settledMemory().arrayBuffers - before).toBeLessThan(10 * 1024 * 1024);
 });
-
-/** What is really in use. */
-function memory(): NodeJS.MemoryUsage {
-  setFlagsFromString("--expose-gc");
-  const collect = runInNewContext("gc") as () => void;
-  for (let times = 0; times < 3; times++) collect();
-  return process.memoryUsage();
-}

@@ -1,53 +1,84 @@
-import type { IncomingMessage } from "node:http";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { createPieces, type Pieces } from "../../wire/pieces.ts";
+import type { Claim } from "../budget.ts";
+import { MAX_UNCOUNTED_BYTES, requestMemory } from "../memory.ts";
 
 /** What became of a body: its bytes, or why there are none. */
 export type Body = Buffer | "too-large" | "no-room";
 
-/** Bytes of bodies that are on their way in, of all clients together. One that comes beyond that is asked to wait. */
-const MAX_HELD_BYTES = 256 * 1024 * 1024;
-
-let held = 0;
-
 /**
- * Reads the body of a request whose Content-Length is `length`, at most `maxBytes` of it. Calls back
- * once, and not at all where the client is gone.
+ * Reads the body of a request whose Content-Length is `length`, at most `maxBytes` of it. Calls back once, and not at all
+ * where the client is gone. What it takes up is counted until the request is over, or `sent` says that it has left. Where
+ * there is no room for it, the client has to wait, and is refused if that takes too long.
  */
 export function readBody(
-  request: IncomingMessage,
+  { request, response }: { readonly request: IncomingMessage; readonly response: ServerResponse },
   length: string | null,
   maxBytes: number,
-  done: (body: Body) => void,
+  done: (body: Body, sent: () => void) => void,
 ): void {
-  if (Number(length ?? 0) > maxBytes) return done("too-large");
-  let first: Buffer | null = null;
-  let more: Buffer[] | null = null;
-  let size = 0;
+  if (Number(length ?? 0) > maxBytes) return done("too-large", nothing);
+  if (length !== null && Number(length) <= MAX_UNCOUNTED_BYTES) return readSmall(request, done);
+  const pieces = createPieces();
   let isOver = false;
+  let claim: Claim | null = null; // most bodies are too small to be counted
+  const release = (): void => claim?.release();
+
+  function count(bytes: number): void {
+    if (claim === null && bytes <= MAX_UNCOUNTED_BYTES) return;
+    claim ??= requestMemory.claim({
+      pause: () => void request.pause(),
+      resume: () => void request.resume(),
+      cut() {
+        if (isOver) request.socket.destroy();
+        else finish("no-room");
+      },
+    });
+    claim.weigh(bytes);
+  }
 
   function finish(body: Body): void {
     if (isOver) return;
     isOver = true;
-    held -= size;
-    first = null;
-    more = null;
-    done(body);
+    if (typeof body === "string") forget();
+    else count(body.length);
+    done(body, release);
   }
 
   request.on("data", (chunk: Buffer) => {
     if (isOver) return;
-    size += chunk.length;
-    held += chunk.length;
-    if (size > maxBytes) return finish("too-large");
-    if (held > MAX_HELD_BYTES) return finish("no-room");
-    if (first === null) first = chunk;
-    else (more ??= [first]).push(chunk);
+    pieces.push(chunk);
+    count(pieces.weight);
+    if (pieces.size > maxBytes) finish("too-large");
   });
-  request.on("end", () => finish(more === null ? (first ?? NOTHING) : Buffer.concat(more)));
-  request.on("close", () => {
-    if (isOver) return;
+  request.on("end", () => finish(pieces.join()));
+  response.on("close", () => {
     isOver = true;
-    held -= size;
+    forget();
   });
+
+  function forget(): void {
+    pieces.release(nothing); // the request may go on, and with it all that listens to it
+    release();
+  }
+}
+
+/** Reads a body that is too small to be counted, and nearly always comes in one piece. */
+function readSmall(request: IncomingMessage, done: (body: Buffer, sent: () => void) => void): void {
+  let first: Buffer | null = null;
+  let pieces: Pieces | null = null;
+  request.on("data", (chunk: Buffer) => {
+    if (pieces !== null) pieces.push(chunk);
+    else if (first === null) first = chunk;
+    else {
+      pieces = createPieces();
+      pieces.push(first);
+      pieces.push(chunk);
+    }
+  });
+  request.on("end", () => done(pieces?.join() ?? first ?? NOTHING, nothing));
 }
 
 const NOTHING = Buffer.alloc(0);
+
+function nothing(): void {}

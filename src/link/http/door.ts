@@ -1,9 +1,14 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import { ProxyError } from "../../errors.ts";
+import { networkOf } from "../network.ts";
+import { createShares, type Shares } from "../shares.ts";
 import { type ClientHead, readClientHead } from "./client-head.ts";
 import type { Gate, Principal } from "./gate.ts";
 import { allowedOrigin, answerPreflight, type Guests, isPreflight, knowsHost } from "./guests.ts";
+import { listen } from "./listen.ts";
+import { createOwed } from "./owed.ts";
+import { createPipeline } from "./pipeline.ts";
 import { replyError } from "./reply.ts";
 
 /** One request that may come in. */
@@ -16,6 +21,8 @@ export interface Visit {
   readonly head: ClientHead;
   /** Who it is, where we ask. */
   readonly principal: Principal | null;
+  /** Who it is, or else where it comes from: what one client may take up is counted by this. */
+  readonly client: string;
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
   /** Says that nobody waits for the end of its response: a stream that stands until somebody ends it. */
@@ -55,9 +62,18 @@ export interface DoorOptions {
   readonly without: ReadonlySet<string>;
   readonly isReady: () => boolean;
   readonly onVisit: (visit: Visit) => void;
-  readonly onTrouble: (rule: string, text: string) => void;
+  /** `refusal` says who was refused, where it was for want of permission. */
+  readonly onTrouble: (rule: string, text: string, refusal?: DoorRefusal) => void;
   readonly maxConnections: number;
   readonly times?: DoorTimes;
+}
+
+/** A request that was refused before anything of what it brings was read. */
+export interface DoorRefusal {
+  readonly status: number;
+  readonly reason: string;
+  /** Where it came from; null where the connection is gone. */
+  readonly address: string | null;
 }
 
 /** How long clients may take, in milliseconds. */
@@ -88,27 +104,27 @@ export async function openDoor(options: DoorOptions): Promise<Door> {
     connectionsCheckingInterval: times.check,
     noDelay: true,
   };
-  // Who is owed an answer. In places that are emptied: a Set would keep every request until a full collection.
-  const owed: (ServerResponse | null)[] = [];
-  const free: number[] = [];
+  const owed = createOwed();
   const silent = new Set<Socket>(); // connections by which nobody has asked anything yet
+  const connections = createShares(options.maxConnections);
+  const requests = createShares(options.maxConnections);
   let isDraining = false;
+  const pass = createPipeline({
+    enter(request, response: Admitted, { network }) {
+      if (request.method !== "GET") owed.add(response);
+      if (isDraining) response.shouldKeepAlive = false; // the last on its connection
+      enter(request, response, options, { network, requests, stands: owed.settle });
+    },
+    leave(response: Admitted) {
+      owed.settle(response);
+      const { [CLIENT]: client } = response;
+      if (client !== undefined) requests.give(client);
+    },
+    excess: () => options.onTrouble("http:pipeline", "closed a connection: too many requests were sent on it at once"),
+  });
   const onRequest = (request: IncomingMessage, response: ServerResponse): void => {
     silent.delete(request.socket);
-    let place = -1;
-    const settle = (): void => {
-      if (place < 0) return;
-      owed[place] = null;
-      free.push(place);
-      place = -1;
-    };
-    if (request.method !== "GET") {
-      place = free.pop() ?? owed.length;
-      owed[place] = response;
-      response.on("close", settle);
-    }
-    if (isDraining) response.shouldKeepAlive = false; // the last on its connection
-    enter(request, response, options, settle);
+    pass(request, response);
   };
   let server: Server;
   if (options.tls === null) server = createServer(settings, onRequest);
@@ -126,6 +142,12 @@ export async function openDoor(options: DoorOptions): Promise<Door> {
   server.on(options.tls === null ? "connection" : "secureConnection", (socket: Socket) => {
     silent.add(socket);
     socket.once("close", () => silent.delete(socket));
+  });
+  server.on("connection", (socket: Socket) => {
+    const network = networkOf(socket.remoteAddress);
+    if (connections.take(network)) return void socket.once("close", () => connections.give(network));
+    socket.destroy();
+    options.onTrouble("http:connections", "refused a connection: its address has too many");
   });
   server.on("connect", (_, socket: Socket) => socket.destroy());
   server.on("drop", () => options.onTrouble("http:connections", "refused a connection: there are too many"));
@@ -156,10 +178,10 @@ export async function openDoor(options: DoorOptions): Promise<Door> {
       });
     },
     async answered() {
-      while (free.length < owed.length) await new Promise((resolve) => setTimeout(resolve, 20));
+      while (!owed.isEmpty) await new Promise((resolve) => setTimeout(resolve, 20));
     },
     refuse(error) {
-      for (const response of owed) if (response !== null) replyError(response, 503, error, null);
+      for (const response of owed.all()) replyError(response, 503, error, null);
     },
     close() {
       server.close();
@@ -170,25 +192,24 @@ export async function openDoor(options: DoorOptions): Promise<Door> {
 
 const FIRST_SENTENCE_MS = 500;
 
-function listen(server: Server, { host, port }: DoorOptions): Promise<void> {
-  return new Promise((resolve, reject) => {
-    server.once("error", (cause: NodeJS.ErrnoException) => {
-      const [message, remedy] = LISTEN_ERRORS[cause.code ?? ""] ?? ["Cannot listen", cause.code ?? "try another"];
-      reject(new ProxyError("CANNOT_LISTEN", `${message}: ${host}:${port}`, remedy, { cause }));
-    });
-    server.listen(port, host, () => resolve());
-  });
+const CLIENT = Symbol("client");
+/** A response with the client whose share of open requests it counts for. */
+type Admitted = ServerResponse & { [CLIENT]?: string };
+
+/** What is known of a request when it comes in. */
+interface Threshold {
+  readonly network: string;
+  readonly requests: Shares;
+  readonly stands: (response: Admitted) => void;
 }
 
-const LISTEN_ERRORS: Record<string, readonly [string, string]> = {
-  EADDRINUSE: ["Port in use", "Stop what listens there, or give --listen another port"],
-  EACCES: ["Not allowed to listen", "Ports below 1024 are for the system: give --listen another"],
-  EADDRNOTAVAIL: ["Not an address of this machine", "Give --listen a host that is this machine, such as 127.0.0.1"],
-  ENOTFOUND: ["Not an address of this machine", "Give --listen a host that is this machine, such as 127.0.0.1"],
-};
-
 /** Looks at who comes before anything of what they bring. */
-function enter(request: IncomingMessage, response: ServerResponse, options: DoorOptions, stands: () => void): void {
+function enter(
+  request: IncomingMessage,
+  response: Admitted,
+  options: DoorOptions,
+  { network, requests, stands }: Threshold,
+): void {
   const { guests, gate, onTrouble } = options;
   const head = readClientHead(request.rawHeaders, options.without, options.identityHeader);
   const target = request.url ?? "";
@@ -197,7 +218,7 @@ function enter(request: IncomingMessage, response: ServerResponse, options: Door
   const path = question < 0 ? target : target.slice(0, question);
   response.sendDate = false;
   const turnAway = (status: number, rule: string, message: string): void => {
-    onTrouble(rule, `refused a request: ${message}`);
+    onTrouble(rule, `refused a request: ${message}`, refusalOf(request, status, message));
     replyError(response, status, { code: -32000, message }, null);
   };
   if (!target.startsWith("/")) return turnAway(400, "http:target", "Bad request target");
@@ -219,30 +240,35 @@ function enter(request: IncomingMessage, response: ServerResponse, options: Door
   if (path === "/healthz") return replyPlain(response, 200, "ok\n");
   if (path === "/readyz")
     return options.isReady() ? replyPlain(response, 200, "ready\n") : replyPlain(response, 503, "not ready\n");
-  const visit = (principal: Principal | null): void =>
-    options.onVisit({
-      method,
-      path,
-      query: question < 0 ? "" : target.slice(question),
-      head,
-      principal,
-      request,
-      response,
-      stands,
-    });
+  const visit = (principal: Principal | null): void => {
+    const client = principal?.id ?? head.identity ?? network;
+    if (!requests.take(client)) {
+      response.setHeader("Retry-After", "1");
+      return turnAway(503, "http:requests", "Too many requests at once");
+    }
+    response[CLIENT] = client;
+    const query = question < 0 ? "" : target.slice(question);
+    const stand = (): void => stands(response);
+    options.onVisit({ method, path, query, head, principal, client, request, response, stands: stand });
+  };
   if (gate === null || options.isOpen(path)) return visit(null);
   const decide = (admitted: Awaited<ReturnType<Gate["admit"]>>): void => {
     if ("id" in admitted) return visit(admitted);
-    onTrouble("http:unauthorized", `refused a request with status ${admitted.status}`);
-    const { challenge } = admitted;
+    const { challenge, status } = admitted;
+    const message = status === 401 ? "Unauthorized" : "Forbidden";
+    const refusal = refusalOf(request, status, message);
+    onTrouble("http:unauthorized", `refused a request with status ${status}`, refusal);
     const metadata = `resource_metadata="${options.metadataUrl(head.host ?? "")}"`;
     response.setHeader("WWW-Authenticate", `${challenge}${challenge.includes(" ") ? ", " : " "}${metadata}`);
-    const message = admitted.status === 401 ? "Unauthorized" : "Forbidden";
-    replyError(response, admitted.status, { code: -32000, message }, null);
+    replyError(response, status, { code: -32000, message }, null);
   };
   const admitted = gate.admit(head.authorization);
   if (!(admitted instanceof Promise)) return decide(admitted);
   admitted.then(decide, () => turnAway(401, "http:unauthorized", "Unauthorized"));
+}
+
+function refusalOf({ socket }: IncomingMessage, status: number, reason: string): DoorRefusal {
+  return { status, reason, address: socket.remoteAddress ?? null };
 }
 
 /** Streamable HTTP, "Session Management" 1: visible ASCII. Nobody needs a longer one, and it is kept. */

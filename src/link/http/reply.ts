@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { leaveTogether } from "../leave-together.ts";
+import { countUnread } from "../memory.ts";
 
 /** What went wrong, in the words of JSON-RPC. */
 interface HttpError {
@@ -35,7 +36,7 @@ export function replyEmpty(response: ServerResponse, status: number, headers: re
 function finish(response: ServerResponse, body: Buffer | null): void {
   if (response.req.complete || response.shouldKeepAlive)
     return body === null ? void response.end() : endWith(response, body);
-  if (body !== null) urge(response, body.length);
+  if (body !== null) countLarge(response, body.length);
   response.flushHeaders();
   if (body !== null) response.write(body);
   response.req.once("end", () => response.end());
@@ -44,7 +45,7 @@ function finish(response: ServerResponse, body: Buffer | null): void {
 /** Ends a response whose head has been written. As text, a small one leaves with its head in one write; as bytes, it would be two pieces. */
 export function endWith(response: ServerResponse, body: Buffer): void {
   if (body.length > MAX_TEXT_BYTES) {
-    urge(response, body.length);
+    countLarge(response, body.length);
     return void response.end(body);
   }
   const text = body.toString("latin1");
@@ -52,6 +53,11 @@ export function endWith(response: ServerResponse, body: Buffer): void {
 }
 
 const MAX_TEXT_BYTES = 16_384;
+
+function countLarge(response: ServerResponse, size: number): void {
+  urge(response, size);
+  countUnread(response, size);
+}
 
 /** Cuts off a client that does not take a large answer: it is kept until then, and there may be many. */
 export function urge(response: ServerResponse, size: number, stalledMs = STALLED_MS): void {
@@ -73,6 +79,7 @@ function discard(request: IncomingMessage): void {
     left -= chunk.length;
     if (left < 0) request.socket.destroy();
   });
+  request.resume();
 }
 
 const MAX_DISCARDED_BYTES = 16_777_216;

@@ -3,6 +3,7 @@ import { request as secureRequest } from "node:https";
 import { type LookupFunction, isIP, type Socket } from "node:net";
 import { lookup } from "node:dns";
 import { rootCertificates } from "node:tls";
+import { createPieces } from "../../wire/pieces.ts";
 import { isLoopback } from "../loopback.ts";
 import { type Nearness, nearness } from "./reach.ts";
 import { loginFailed, shown } from "./trouble.ts";
@@ -90,18 +91,16 @@ async function ask(reach: Reach, url: URL, { method, headers, signal, payload }:
   return new Promise((resolve, reject) => {
     const fail = (reason: string): void => reject(loginFailed(`${shown(url)} ${reason}`, "Try again later"));
     const request = (isSecure && socket === null ? secureRequest : plainRequest)(url, settings, (response) => {
-      const chunks: Buffer[] = [];
-      let size = 0;
+      const pieces = createPieces();
       response.on("data", (chunk: Buffer) => {
-        chunks.push(chunk);
-        size += chunk.length;
-        if (size > MAX_BODY_BYTES) request.destroy(new Error("says too much"));
+        pieces.push(chunk);
+        if (pieces.size > MAX_BODY_BYTES) request.destroy(new Error("says too much"));
       });
       response.on("end", () => {
         const { statusCode = 0, headers } = response;
         const isRedirect = statusCode >= 300 && statusCode < 400;
         const location = (isRedirect ? headers.location : null) ?? null;
-        resolve({ status: statusCode, location, body: Buffer.concat(chunks) });
+        resolve({ status: statusCode, location, body: pieces.join() });
       });
       response.on("error", onError);
     });

@@ -87,7 +87,7 @@ function settle(
     // What this machine lacks says nothing about the server: it may be there, and was not asked in time.
     if (OWN_WANTS.has(error.code ?? "")) {
       return reject(
-        new ConnectionError("TIMEOUT", "Connection failed: this machine has no room for it", error.message),
+        new ConnectionError("NO_ROOM", "Connection failed: this machine has no room for it", error.message),
       );
     }
     const isTls = ready === "secureConnect";
@@ -110,8 +110,9 @@ function settle(
 const OWN_WANTS = new Set(["EMFILE", "ENFILE", "ENOBUFS", "ENOMEM", "EADDRNOTAVAIL"]);
 
 function describe({ code }: NodeJS.ErrnoException): string {
-  if (code === "ENOTFOUND" || code === "EAI_AGAIN") return "Connection refused: no such host";
-  if (code === "EHOSTUNREACH" || code === "ENETUNREACH") return "Connection refused: host unreachable";
+  if (code === "ENOTFOUND") return "No such host";
+  if (code === "EAI_AGAIN") return "No such host: the name server did not answer";
+  if (code === "EHOSTUNREACH" || code === "ENETUNREACH") return "Host unreachable";
   return "Connection refused";
 }
 

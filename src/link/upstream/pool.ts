@@ -3,9 +3,11 @@ import { ConnectionError, ProxyError } from "../../errors.ts";
 import type { ResponseHead } from "../../wire/http-head.ts";
 import { createResponseReader, type ResponseReader } from "../../wire/http-response.ts";
 import { leaveTogether } from "../leave-together.ts";
+import { createShares } from "../shares.ts";
 import type { Address } from "./address.ts";
 import { headerOf } from "./head.ts";
 import { type ConnectOptions, openConnection } from "./connect.ts";
+import { writeRequest } from "./write-request.ts";
 
 /** A request to a server. */
 export interface UpstreamRequest {
@@ -14,6 +16,18 @@ export interface UpstreamRequest {
   /** Header lines, each with its CRLF. Host and Content-Length are added. */
   readonly headers: string;
   readonly body: Buffer | null;
+  /** Whose it is, so that one client does not take all connections. */
+  readonly client?: string;
+  /** Told when the body has left, and is not kept here any more. */
+  readonly onSent?: () => void;
+}
+
+/** How connections are made, and how many. */
+export interface PoolOptions extends ConnectOptions {
+  /** Requests that may be on their way at once, each on a connection of its own. */
+  readonly maxConnections?: number;
+  /** Told when a request cannot be sent for want of ours: of connections, or of file descriptors. */
+  readonly onShortage?: (detail: string) => void;
 }
 
 /** Who hears of the response. After `done` or `failed` nothing more comes. */
@@ -48,6 +62,8 @@ interface Connection {
   idleUntil: number;
 }
 
+/** Requests on their way at once, where nobody says otherwise. */
+const MAX_CONNECTIONS = 10_000;
 /** Connections kept for later. */
 const MAX_IDLE = 64;
 /** Servers close what is idle for five seconds; we do so first. */
@@ -55,7 +71,8 @@ const IDLE_MS = 4000;
 const SWEEP_MS = 1000;
 
 /** Makes a pool. `onTrouble` is told when a connection breaks or cannot be made: the server may be gone. */
-export function createPool(address: Address, options: ConnectOptions, onTrouble: () => void): Pool {
+export function createPool(address: Address, options: PoolOptions, onTrouble: () => void): Pool {
+  const places = createShares(options.maxConnections ?? MAX_CONNECTIONS);
   const idle: Connection[] = [];
   let sweeper: NodeJS.Timeout | null = null;
   let isClosed = false;
@@ -71,7 +88,12 @@ export function createPool(address: Address, options: ConnectOptions, onTrouble:
   }
 
   function keep(connection: Connection, idleLimitMs: number): void {
-    if (isClosed || idle.length >= MAX_IDLE || idleLimitMs <= 0) return void connection.socket.destroy();
+    const { socket } = connection;
+    // Bytes that have come already were not asked for. The next request would take them for its response.
+    const isSpoilt = socket.readableLength > 0;
+    if (isClosed || isSpoilt || idle.length >= MAX_IDLE || idleLimitMs <= 0) return void socket.destroy();
+    // The last response may have ended while it was paused. A connection that is not read answers nobody.
+    if (socket.isPaused()) socket.resume();
     connection.isIdle = true;
     connection.idleUntil = Date.now() + idleLimitMs;
     idle.push(connection);
@@ -95,7 +117,7 @@ export function createPool(address: Address, options: ConnectOptions, onTrouble:
       const wasIdle = connection.isIdle;
       connection.isIdle = false;
       if (wasIdle) idle.splice(idle.indexOf(connection), 1);
-      connection.reader.end();
+      connection.reader.end(hadError);
       if (wasIdle && !isClosed && hadError) onTrouble();
     });
     socket.on("end", () => socket.destroy());
@@ -104,25 +126,48 @@ export function createPool(address: Address, options: ConnectOptions, onTrouble:
 
   return {
     send(request, listener) {
+      // Not `request` itself further down: what refers to it would keep the body.
+      const { method, path, headers, client = "", onSent } = request;
+      let { body } = request;
+      const length = body === null ? "" : `Content-Length: ${body.length}\r\n`;
       let current: Connection | undefined;
       let isOver = false;
       let isPaused = false;
 
+      function end(): void {
+        isOver = true;
+        body = null;
+        places.give(client);
+      }
+
       function fail(error: ConnectionError): void {
         if (isOver) return;
-        isOver = true;
-        if (!isClosed) onTrouble();
+        end();
+        if (error.code === "NO_ROOM") options.onShortage?.(error.internalDetails);
+        else if (!isClosed) onTrouble();
         listener.failed(error);
+      }
+
+      function sent(): void {
+        body = null;
+        onSent?.();
       }
 
       function use(connection: Connection, isReused: boolean): void {
         current = connection;
+        let hasLeft = false;
         let isAnswered = false;
         let idleLimitMs = IDLE_MS;
         connection.reader.expect(
           {
             head(head) {
               isAnswered = true;
+              if (!hasLeft) {
+                connection.socket.destroy();
+                return fail(
+                  new ConnectionError("INVALID_RESPONSE", "Connection lost", "a response before its request"),
+                );
+              }
               idleLimitMs = idleLimit(head);
               if (!isOver) listener.head(head);
             },
@@ -131,10 +176,12 @@ export function createPool(address: Address, options: ConnectOptions, onTrouble:
             },
             done(isReusable) {
               current = undefined;
+              // Whoever paused it resumes it through `current`, and that is over: the next response would never be read.
+              if (isPaused) connection.socket.resume();
               if (isReusable && !isOver) keep(connection, idleLimitMs);
               else connection.socket.destroy();
               if (isOver) return;
-              isOver = true;
+              end();
               listener.done();
             },
             fault(reason) {
@@ -142,19 +189,24 @@ export function createPool(address: Address, options: ConnectOptions, onTrouble:
               if (isOver) return;
               // A kept connection that the server closed, perhaps in the same moment and unseen. What may have
               // been done already must not be done twice, so only what changes nothing is asked again.
-              if (isReused && !isAnswered && reason === "the connection closed" && request.method === "GET") {
+              if (isReused && !isAnswered && reason === "the connection closed" && method === "GET") {
                 return void open();
               }
               const code = reason === "the connection closed" && !isAnswered ? "REFUSED" : "INVALID_RESPONSE";
               fail(new ConnectionError(code, "Connection lost", reason));
             },
           },
-          request.method,
+          method,
         );
         if (isPaused) connection.socket.pause();
-        const leave = (): void => write(connection.socket, address, request);
+        const leave = (): void => {
+          if (isOver) return;
+          hasLeft = true;
+          const head = `${method} ${path} HTTP/1.1\r\nHost: ${address.authority}\r\n${headers}${length}\r\n`;
+          writeRequest(connection.socket, head, body, sent);
+        };
         // Messages come in crowds. All else goes before whatever else is done now.
-        if (request.body === null) leave();
+        if (body === null) leave();
         else leaveTogether(leave);
       }
 
@@ -176,13 +228,21 @@ export function createPool(address: Address, options: ConnectOptions, onTrouble:
         }
       }
 
+      if (!places.take(client)) {
+        queueMicrotask(() => {
+          if (isOver) return;
+          options.onShortage?.(TOO_MANY.internalDetails);
+          listener.failed(TOO_MANY);
+        });
+        return { abort: () => (isOver = true), pause: () => {}, resume: () => {} };
+      }
       const kept = takeIdle();
       if (kept !== undefined) use(kept, true);
       else void open();
 
       return {
         abort() {
-          isOver = true;
+          if (!isOver) end();
           current?.socket.destroy();
         },
         pause() {
@@ -205,7 +265,7 @@ export function createPool(address: Address, options: ConnectOptions, onTrouble:
         return true;
       } catch (error) {
         // A server that is slow to accept is not lost.
-        return error instanceof ConnectionError && error.code === "TIMEOUT";
+        return error instanceof ConnectionError && (error.code === "TIMEOUT" || error.code === "NO_ROOM");
       }
     },
     close() {
@@ -220,27 +280,14 @@ export function createPool(address: Address, options: ConnectOptions, onTrouble:
 }
 
 const PROBE_MS = 5000;
+const TOO_MANY = new ConnectionError(
+  "NO_ROOM",
+  "Too many requests at once",
+  "all connections to the server are in use",
+);
 
 /** How long a server lets a connection be idle, less a second so that we are the first to close it. */
 function idleLimit(head: ResponseHead): number {
   const match = /timeout=(\d+)/.exec(headerOf(head, "keep-alive") ?? "");
   return match === null ? IDLE_MS : Math.min(60_000, Number(match[1]) * 1000 - 1000);
-}
-
-/** Writes a request, head and body in one piece where that is small. */
-function write(socket: Socket, { authority }: Address, { method, path, headers, body }: UpstreamRequest): void {
-  const length = body === null ? "" : `Content-Length: ${body.length}\r\n`;
-  const head = `${method} ${path} HTTP/1.1\r\nHost: ${authority}\r\n${headers}${length}\r\n`;
-  if (body === null || body.length === 0) socket.write(head, "latin1");
-  else if (body.length > 65_536) {
-    socket.cork();
-    socket.write(head, "latin1");
-    socket.write(body);
-    socket.uncork();
-  } else {
-    const bytes = Buffer.allocUnsafe(head.length + body.length);
-    bytes.write(head, 0, "latin1");
-    body.copy(bytes, head.length);
-    socket.write(bytes);
-  }
 }

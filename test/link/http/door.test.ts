@@ -1,8 +1,8 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { afterEach, expect, test } from "vitest";
-import { type Door, type DoorOptions, openDoor } from "../../../src/link/http/door.ts";
-import { expectGuests } from "../../../src/link/http/guests.ts";
+import type { Door, DoorOptions } from "../../../src/link/http/door.ts";
 import { replyEmpty, replyError, urge } from "../../../src/link/http/reply.ts";
+import { openTestDoor } from "../../support/door.ts";
 import { ask, converse, dial, follow, write } from "../../support/raw-http.ts";
 
 let door: Door | null = null;
@@ -15,22 +15,7 @@ afterEach(() => {
 });
 
 async function openOne(options: Partial<DoorOptions> = {}): Promise<Door> {
-  door = await openDoor({
-    host: "127.0.0.1",
-    port: 0,
-    tls: null,
-    guests: expectGuests("127.0.0.1", [], []),
-    gate: null,
-    identityHeader: null,
-    isOpen: () => false,
-    metadataUrl: () => "",
-    without: new Set(),
-    isReady: () => true,
-    onVisit: ({ response }) => replyEmpty(response, 202, []),
-    onTrouble: (rule) => troubles.push(rule),
-    maxConnections: 100,
-    ...options,
-  });
+  door = await openTestDoor({ onTrouble: (rule) => troubles.push(rule), ...options });
   return door;
 }
 

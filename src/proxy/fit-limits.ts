@@ -1,0 +1,42 @@
+import { descriptorLimit } from "../link/descriptors.ts";
+import type { Log } from "../record/log.ts";
+import { DEFAULT_LIMITS, type Limits } from "./limits.ts";
+import type { ProxyOptions } from "./proxy.ts";
+
+/** The limits, lowered where there are too few file descriptors for them. */
+export function readLimits({ limits, upstream, listen }: ProxyOptions, log: Log): Limits {
+  const wanted = { ...DEFAULT_LIMITS, ...limits };
+  const descriptors = descriptorLimit();
+  const fitting = fitLimits(wanted, upstream === undefined, descriptors);
+  if (listen !== undefined && fitting.maxConnections < Math.min(wanted.maxConnections, FEW_CONNECTIONS))
+    log.info("few files and sockets may be open", { limit: descriptors, connections: fitting.maxConnections });
+  return fitting;
+}
+
+/** Fewer than this are worth a line in the log. */
+const FEW_CONNECTIONS = 1000;
+
+/** Descriptors for all that is not counted one by one: the log, the audit log, webhooks, scripts, idle connections. */
+const RESERVED = 64;
+/** Descriptors of a child process: its stdin and stdout, and what watches over it. */
+const EACH_CHILD = 4;
+/** Fewer connections than this are of no use to anybody. */
+const LEAST = 4;
+
+/**
+ * Lowers limits to what the process may have open. Where descriptors run out the system itself turns clients away, in the
+ * middle of anything and without a word in the log: we have to do it before.
+ */
+export function fitLimits(limits: Limits, hasChildren: boolean, descriptors: number | null): Limits {
+  if (descriptors === null) return limits;
+  const free = Math.max(descriptors - RESERVED, 0);
+  const maxChildren = Math.max(1, Math.min(limits.maxChildren, Math.floor(free / 4 / EACH_CHILD)));
+  const room = hasChildren ? free - maxChildren * EACH_CHILD : free / 2;
+  const connections = Math.max(LEAST, Math.floor(room));
+  return {
+    ...limits,
+    maxChildren: hasChildren ? maxChildren : limits.maxChildren,
+    maxConnections: Math.min(limits.maxConnections, connections),
+    maxUpstreamConnections: Math.min(limits.maxUpstreamConnections, connections),
+  };
+}

@@ -1,0 +1,368 @@
+import type { Socket } from "node:net";
+import type { ServerResponse } from "node:http";
+import { setTimeout as delay } from "node:timers/promises";
+import { fixture } from "../support/command.ts";
+import { ask, dial, type Place, write } from "../support/raw-http.ts";
+import { type Arrival, setStage, type Stage, type StageOptions } from "./stage.ts";
+
+/** Something hostile, and what it may cost. */
+export interface Load {
+  readonly name: string;
+  readonly stage: StageOptions;
+  /** Megabytes of resident memory, at the most. */
+  readonly maxMegabytes: number;
+  /** Milliseconds for which the event loop may stand still. */
+  readonly maxStallMs: number;
+  /** Does it. `scale` is 1 for all of it, and less for a short run. What it returns is checked to be true. */
+  readonly run: (stage: Stage, scale: number) => Promise<Readonly<Record<string, boolean>>>;
+}
+
+/** What a load has cost. */
+export interface Cost {
+  readonly megabytes: number;
+  readonly stallMs: number;
+  readonly seconds: number;
+  readonly complaints: readonly string[];
+}
+
+/** Runs a load, and says what was wrong. */
+export async function runLoad(load: Load, scale: number): Promise<Cost> {
+  const stage = await setStage(load.stage);
+  const started = performance.now();
+  try {
+    const found = await load.run(stage, scale);
+    await delay(150); // the probe writes
+    const megabytes = Math.round(stage.peak());
+    const stallMs = Math.round(stage.stall());
+    const complaints = Object.entries(found).flatMap(([what, isSo]) => (isSo ? [] : [what]));
+    if (megabytes > load.maxMegabytes) complaints.push(`${megabytes} MB of memory, more than ${load.maxMegabytes}`);
+    if (stallMs > load.maxStallMs) complaints.push(`stood still for ${stallMs} ms, more than ${load.maxStallMs}`);
+    return { megabytes, stallMs, seconds: (performance.now() - started) / 1000, complaints };
+  } finally {
+    await stage.end();
+  }
+}
+
+const MEGABYTE = 1024 * 1024;
+/** A little under the largest message. */
+const LARGE = 9 * MEGABYTE;
+const HEADERS = [
+  ["Content-Type", "application/json"],
+  ["Accept", "application/json, text/event-stream"],
+] as const;
+
+function call(id: number, text = ""): string {
+  return `{"jsonrpc":"2.0","id":${id},"method":"tools/call","params":{"name":"echo","arguments":{"text":"${text}"}}}`;
+}
+
+function result(id: unknown, bytes: number): string {
+  return `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":{"content":[{"type":"text","text":"${"x".repeat(bytes)}"}]}}`;
+}
+
+/** Every byte in a chunk of its own: six on the wire for each. */
+function* chunkBytes(text: string): Generator<Buffer> {
+  const bytes = Buffer.from(text, "latin1");
+  for (let at = 0; at < bytes.length; at += 65_536) {
+    const part = bytes.subarray(at, at + 65_536);
+    const chunks = Buffer.alloc(part.length * 6, "1\r\nx\r\n");
+    for (let nth = 0; nth < part.length; nth++) chunks[6 * nth + 3] = part[nth];
+    yield chunks;
+  }
+  yield Buffer.from("0\r\n\r\n");
+}
+
+/** Waits until a socket takes more, or is gone. */
+function drained(socket: Socket): Promise<void> {
+  return new Promise((resolve) => {
+    const done = (): void => {
+      socket.off("drain", done);
+      socket.off("close", done);
+      resolve();
+    };
+    socket.on("drain", done).on("close", done);
+  });
+}
+
+/** Writes as fast as the other side reads. */
+async function pour(socket: Socket, blocks: Iterable<Buffer>): Promise<void> {
+  for (const block of blocks) {
+    if (socket.destroyed) return;
+    if (!socket.write(block)) await drained(socket);
+  }
+}
+
+/** Answers by hand, past Node's own writing: every byte in a chunk of its own. */
+function answerInBytes({ socket }: ServerResponse, type: string, text: string): void {
+  if (socket === null) return;
+  socket.write(`HTTP/1.1 200 OK\r\nContent-Type: ${type}\r\nTransfer-Encoding: chunked\r\n\r\n`);
+  void pour(socket, chunkBytes(text));
+}
+
+/** Asks, reads all of the answer, and says whether it was one. */
+async function isAnswered(place: Place, body: string, part = '"result"'): Promise<boolean> {
+  const answer = await ask(place, { headers: HEADERS, body });
+  return answer.status === 200 && answer.body.includes(part);
+}
+
+/** Waits until something is so, or for so long. Says whether it became so. */
+async function becomes(isSo: () => boolean, withinMs: number): Promise<boolean> {
+  for (const until = performance.now() + withinMs; !isSo(); await delay(20))
+    if (performance.now() > until) return false;
+  return true;
+}
+
+/** Sends a request, and reads nothing of the answer. */
+async function askDeafly({ port }: Stage, body: string): Promise<Socket> {
+  const socket = await dial({ port });
+  socket.pause();
+  socket.write(write({ headers: HEADERS, body }));
+  return socket;
+}
+
+/** A server that answers calls with as much as is asked for, as JSON or as an event. */
+function answerLarge(way: "json" | "event"): (arrival: Arrival) => boolean {
+  return ({ message, response }) => {
+    if (message.method !== "tools/call") return false;
+    const text = result(message.id, LARGE);
+    response.writeHead(200, { "Content-Type": way === "json" ? "application/json" : "text/event-stream" });
+    response.end(way === "json" ? text : `data: ${text}\n\n`);
+    return true;
+  };
+}
+
+/** Answers that nobody reads; then somebody who does. */
+async function leaveUnread(stage: Stage, scale: number): Promise<Record<string, boolean>> {
+  const sockets: Socket[] = [];
+  for (let nth = 0; nth < 80 * scale; nth++) sockets.push(await askDeafly(stage, call(nth)));
+  await delay(3000 * Math.max(scale, 0.5));
+  const isServed = await isAnswered(stage, call(1));
+  for (const socket of sockets) socket.destroy();
+  return { "others are served": isServed };
+}
+
+const inBytes = (type: string, make: (id: unknown, bytes: number) => string, bytes: number): StageOptions => ({
+  answer({ message, response }) {
+    if (message.method !== "tools/call") return false;
+    const { text } = (message.params?.["arguments"] ?? {}) as { text?: string };
+    answerInBytes(response, type, make(message.id, Math.round(bytes * Number(text ?? 1))));
+    return true;
+  },
+});
+
+export const LOADS: readonly Load[] = [
+  {
+    name: "a request of 9 MB, each byte in a chunk of its own",
+    stage: {},
+    maxMegabytes: 400,
+    maxStallMs: 1000,
+    async run(stage, scale) {
+      const body = call(1, "x".repeat(LARGE * scale));
+      const socket = await dial({ port: stage.port });
+      let heard = "";
+      socket.on("data", (chunk: Buffer) => (heard += chunk.toString("latin1")));
+      socket.write(write({ headers: [...HEADERS, ["Transfer-Encoding", "chunked"]] }));
+      await pour(socket, chunkBytes(body));
+      const isHeard = await becomes(() => heard.includes("200 OK"), 30_000);
+      socket.destroy();
+      return { "it is answered": isHeard };
+    },
+  },
+  {
+    name: "a JSON answer of 9 MB, each byte in a chunk of its own",
+    stage: inBytes("application/json", result, LARGE),
+    maxMegabytes: 400,
+    maxStallMs: 1000,
+    run: async (stage, scale) => ({ "it is answered": await isAnswered(stage, call(1, String(scale))) }),
+  },
+  {
+    name: "an event of 9 MB, each byte in a chunk of its own",
+    stage: inBytes("text/event-stream", (id, bytes) => `data: ${result(id, bytes)}\n\n`, LARGE),
+    maxMegabytes: 400,
+    maxStallMs: 1000,
+    run: async (stage, scale) => ({ "it is answered": await isAnswered(stage, call(1, String(scale))) }),
+  },
+  {
+    name: "an event of 9 MB in lines of one byte",
+    stage: inBytes(
+      "text/event-stream",
+      (id, bytes) => `${":\r".repeat(bytes / 4)}${"data:\r".repeat(bytes / 12)}data: ${result(id, 1)}\r\r`,
+      LARGE,
+    ),
+    maxMegabytes: 400,
+    maxStallMs: 1000,
+    run: async (stage, scale) => ({ "it is answered": await isAnswered(stage, call(1, String(scale))) }),
+  },
+  {
+    name: "80 answers of 9 MB as JSON that nobody reads",
+    stage: { answer: answerLarge("json") },
+    maxMegabytes: 700,
+    maxStallMs: 1000,
+    run: leaveUnread,
+  },
+  {
+    name: "80 answers of 9 MB as events that nobody reads",
+    stage: { answer: answerLarge("event") },
+    maxMegabytes: 700,
+    maxStallMs: 1000,
+    run: leaveUnread,
+  },
+  {
+    name: "3,000 requests on one connection, one behind the other, and a server that takes its time",
+    stage: {
+      answer({ message, response }) {
+        if (message.method !== "tools/call") return false;
+        const text = result(message.id, 1);
+        const respond = (): void => {
+          response.writeHead(200, { "Content-Type": "application/json" });
+          response.end(text);
+        };
+        if (text.includes('"id":-1')) respond();
+        else setTimeout(respond, 150);
+        return true;
+      },
+    },
+    maxMegabytes: 400,
+    maxStallMs: 1000,
+    async run(stage, scale) {
+      const socket = await dial({ port: stage.port });
+      let answers = 0;
+      socket.on("data", (chunk: Buffer) => (answers += chunk.toString("latin1").split("HTTP/1.1 ").length - 1));
+      const count = 3000 * scale;
+      for (let nth = 0; nth < count; nth++) socket.write(write({ headers: HEADERS, body: call(nth) }));
+      const isServed = await isAnswered(stage, call(-1));
+      const isWhole = await becomes(() => answers >= count, 30_000);
+      socket.destroy();
+      return {
+        "others are served": isServed,
+        "at most 1,000 are open": stage.mostOpen() <= 1000,
+        "every one is answered": isWhole,
+      };
+    },
+  },
+  {
+    name: "100 requests of 9 MB that are never finished",
+    stage: {},
+    maxMegabytes: 400,
+    maxStallMs: 1000,
+    async run(stage, scale) {
+      const sockets: Socket[] = [];
+      for (let nth = 0; nth < 100 * scale; nth++) {
+        const socket = await dial({ port: stage.port });
+        sockets.push(socket);
+        socket.write(write({ headers: [...HEADERS, ["Content-Length", String(LARGE + 1)]] }));
+        await pour(socket, Array<Buffer>(9).fill(Buffer.alloc(MEGABYTE, "x")));
+      }
+      await delay(500);
+      const isServed = await isAnswered(stage, call(1));
+      for (const socket of sockets) socket.destroy();
+      return { "others are served": isServed };
+    },
+  },
+  {
+    name: "100 requests of 9 MB to a server that does not read",
+    stage: {
+      take(request) {
+        if (Number(request.headers["content-length"]) < MEGABYTE) return false;
+        request.pause();
+        return true;
+      },
+    },
+    maxMegabytes: 400,
+    maxStallMs: 1000,
+    async run(stage, scale) {
+      const sockets: Socket[] = [];
+      const body = call(1, "x".repeat(LARGE));
+      for (let nth = 0; nth < 100 * scale; nth++) {
+        const socket = await dial({ port: stage.port });
+        sockets.push(socket.on("data", () => {}));
+        await pour(socket, [write({ headers: HEADERS, body })]);
+      }
+      await delay(500);
+      const isServed = await isAnswered(stage, call(1));
+      for (const socket of sockets) socket.destroy();
+      return { "others are served": isServed };
+    },
+  },
+  {
+    name: "12,000 sessions whose requests have 8 kB of headers",
+    stage: {},
+    maxMegabytes: 250,
+    maxStallMs: 1000,
+    async run(stage, scale) {
+      let opened = 0;
+      const params = { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: { name: "x", version: "1" } };
+      const body = JSON.stringify({ jsonrpc: "2.0", id: 0, method: "initialize", params });
+      const headers = [...HEADERS, ...Array.from({ length: 8 }, (_, nth) => [`X-${nth}`, "h".repeat(1000)] as const)];
+      const one = write({ headers, body });
+      const open = async (): Promise<void> => {
+        const socket = await dial({ port: stage.port });
+        let heard = 0;
+        socket.on("data", (chunk: Buffer) => (heard += chunk.toString("latin1").split("s1").length > 0 ? 1 : 0));
+        for (let nth = 0; nth < (12_000 * scale) / 20; nth++) {
+          const before = heard;
+          socket.write(one);
+          if (!(await becomes(() => heard > before, 10_000))) return;
+          opened++;
+        }
+        socket.destroy();
+      };
+      await Promise.all(Array.from({ length: 20 }, open));
+      return { "all are opened": opened >= 12_000 * scale };
+    },
+  },
+  {
+    name: "few file descriptors, and clients that want them all",
+    stage: { descriptors: 160, answer: ({ message }) => message.id === "never" },
+    maxMegabytes: 200,
+    maxStallMs: 1000,
+    async run(stage) {
+      const sockets: Socket[] = [];
+      const never = write({ headers: HEADERS, body: call(0).replace('"id":0', '"id":"never"') });
+      for (let nth = 0; nth < 100; nth++) {
+        const socket = await dial({ port: stage.port });
+        sockets.push(socket.on("data", () => {}));
+        for (let times = 0; times < 4; times++) socket.write(never);
+      }
+      await delay(300);
+      const isServed = await isAnswered({ ...stage, localAddress: "127.0.0.2" }, call(1));
+      const log = stage.gateway.stderr();
+      for (const socket of sockets) socket.destroy();
+      await becomes(() => stage.open() === 0, 5000);
+      return {
+        "others are served": isServed,
+        "the start says how few there are": log.includes("few files and sockets may be open"),
+        "who is turned away is in the log": log.includes("http:connections"),
+        "everybody is served afterwards": await isAnswered(stage, call(2)),
+      };
+    },
+  },
+  {
+    name: "80 answers of 9 MB of a process that nobody reads",
+    stage: { command: fixture("obliging.mjs") },
+    maxMegabytes: 700,
+    maxStallMs: 1000,
+    async run(stage, scale) {
+      const meta = `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"x","version":"1"},"io.modelcontextprotocol/clientCapabilities":{}}`;
+      const large = (bytes: number): string =>
+        `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"large","arguments":{"bytes":${bytes}},${meta}}}`;
+      const headers = [
+        ...HEADERS,
+        ["MCP-Protocol-Version", "2026-07-28"],
+        ["Mcp-Method", "tools/call"],
+        ["Mcp-Name", "large"],
+      ] as const;
+      const sockets: Socket[] = [];
+      for (let nth = 0; nth < 80 * scale; nth++) {
+        const socket = await dial({ port: stage.port });
+        sockets.push(socket);
+        socket.write(write({ headers, body: large(LARGE) }));
+        // The first of it is read, and nothing more. The process writes one answer after the other.
+        await Promise.race([new Promise((resolve) => socket.once("data", resolve)), delay(10_000)]);
+        socket.pause();
+      }
+      const answer = await ask({ port: stage.port }, { headers, body: large(10) });
+      for (const socket of sockets) socket.destroy();
+      return { "others are served": answer.status === 200 && answer.body.includes('"result"') };
+    },
+  },
+];
