@@ -52,12 +52,9 @@ async function waitFor(isSo: () => boolean | Promise<boolean>, what: string, wit
     if (performance.now() > limit) throw new Error(`not in time: ${what}`);
 }
 
-function call(gateway: Gateway, id: number, name: string, ms = 0): Promise<Answer> {
+function call(gateway: Gateway, id: number, name: string, ms = 0, headers: Headers = JSON_BOTH): Promise<Answer> {
   const params = { name, arguments: { ms } };
-  return ask(gateway, {
-    body: JSON.stringify({ jsonrpc: "2.0", id, method: "tools/call", params }),
-    headers: JSON_BOTH,
-  });
+  return ask(gateway, { body: JSON.stringify({ jsonrpc: "2.0", id, method: "tools/call", params }), headers });
 }
 
 function readError({ body }: Answer): unknown {
@@ -169,7 +166,8 @@ describe("what is no loss", () => {
     };
     const headers: Headers = [["Accept", "text/event-stream"]];
     const other = call(gateway, 1, "waits");
-    const closed = await call(gateway, 2, "closes");
+    const { headers: hello } = await ask(gateway, { body: HELLO, headers: JSON_BOTH });
+    const closed = await call(gateway, 2, "closes", 0, [...JSON_BOTH, ["Mcp-Session-Id", hello["mcp-session-id"]]]);
     expect(closed.body).toBe("id: 1\nretry: 10\ndata: \n\n"); // it may be taken up again
     const reset = await open(gateway, { method: "GET", headers });
     await reset.ended();

@@ -2,7 +2,7 @@ import { describe, expect } from "vitest";
 import { converse, steady } from "../support/conversations.ts";
 import { converseAlone, together, TRANSPORTS } from "../support/pairs.ts";
 import { EVERYTHING, scene } from "../support/peers.ts";
-import { expectFaithful, expectSameMessages } from "../support/transcripts.ts";
+import { escapeBreaks, expectFaithful, expectSameMessages } from "../support/transcripts.ts";
 
 describe(`${EVERYTHING.title}, 2025-11-25, no filter`, () => {
   scene("by every pair of transports: the same messages with Fairlead as without", async (stage) => {
@@ -19,7 +19,9 @@ describe(`${EVERYTHING.title}, 2025-11-25, no filter`, () => {
           const heard = sides.client.down.flat();
           expectFaithful(pair, sides);
           expectSameMessages(`${pair}: what the client said`, sides.client.up, direct.client.up, steadyText);
-          expectSameMessages(`${pair}: what the client heard`, heard, direct.client.down.flat(), steadyText);
+          expectSameMessages(`${pair}: what the client heard`, heard, direct.client.down.flat(), (text) =>
+            escapeBreaks(steadyText(text)),
+          );
         });
       }),
     );

@@ -34,8 +34,8 @@ async function begin(start: StartFairlead): Promise<Program> {
 
 describe("processes behind --listen, and all they started, end with Fairlead", () => {
   for (const [name, signal, code] of [
-    ["SIGTERM", "SIGTERM", 1],
-    ["SIGINT", "SIGINT", 1],
+    ["SIGTERM", "SIGTERM", 0],
+    ["SIGINT", "SIGINT", 0],
     ["kill -9", "SIGKILL", null],
   ] as const) {
     test(name, async ({ start }) => {
