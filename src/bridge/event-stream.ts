@@ -6,6 +6,7 @@ import { frameMessage } from "./stream-back.ts";
 /** An event stream of our own to a client. */
 export interface EventStream {
   readonly outlet: Outlet;
+  readonly response: ServerResponse;
   send(message: Buffer): void;
   end(): void;
 }
@@ -40,6 +41,7 @@ export function beginStream(response: ServerResponse, headers: readonly string[]
   });
   return {
     outlet,
+    response,
     send(message) {
       outlet.write(frameMessage(message));
       weigh();

@@ -257,7 +257,7 @@ export async function openHosted(options: HostedOptions): Promise<Hosted> {
     },
     post(visit, body, headers) {
       lastUsed = Date.now();
-      const exchange = exchangeFor(visit.head);
+      const exchange = exchangeFor(visit.head, hasOneStream && standing !== null ? standing.response : visit.response);
       const go = (): void =>
         passOn(passage, whole(body), "up", exchange, (outcome) => carryUp(visit, body, outcome, headers));
       if (server?.isFull) server.whenReady(go);

@@ -3,19 +3,15 @@ import { findMember, readString } from "../message/members.ts";
 import type { Message } from "../message/message.ts";
 import { readText } from "../message/text.ts";
 import { FIRST_STATELESS, VERSION_KEY } from "../session/era.ts";
-import type { Exchange } from "../session/exchange.ts";
+import type { Exchange, Presence } from "../session/exchange.ts";
 import { encodeHeader } from "../session/header-text.ts";
 import { composeParamHeaders } from "../session/param-headers.ts";
 import { BODIES } from "./server-end.ts";
 
-/** What is known of a message in the body of a client's request: what its headers say about it. */
-export function exchangeFor({
-  protocolVersion: version,
-  mcpMethod: method,
-  mcpName: name,
-  mcpParams,
-}: ClientHead): Exchange {
-  return { ...BODIES, mirrored: { version, method, name, params: mcpParams } };
+/** What is known of a message in the body of a client's request: what its headers say about it, and who waits for the response. */
+export function exchangeFor(head: ClientHead, presence: Presence): Exchange {
+  const { protocolVersion: version, mcpMethod: method, mcpName: name, mcpParams: params } = head;
+  return { ...BODIES, mirrored: { version, method, name, params }, presence };
 }
 
 /** The header lines that a request of the stateless era needs, read off its body; null for one of the older era. */

@@ -59,9 +59,16 @@ export function answersNothing({ envelope }: Message): boolean {
 }
 
 /** Messages that came by HTTP: line breaks may stand between tokens. */
-export const BODIES: Exchange = { breaks: "allow", routed: true, mirrored: null, answerable: null, resumed: false };
+export const BODIES: Exchange = {
+  breaks: "allow",
+  routed: true,
+  mirrored: null,
+  answerable: null,
+  presence: null,
+  resumed: false,
+};
 
 /** Those of a response to a request that opened these calls, and no others. */
 export function bodiesFor(calls: readonly Call[]): Exchange {
-  return { breaks: "allow", routed: true, mirrored: null, answerable: calls, resumed: false };
+  return { breaks: "allow", routed: true, mirrored: null, answerable: calls, presence: null, resumed: false };
 }

@@ -219,7 +219,7 @@ export function createShared({ seats, open, maxBehindBytes }: SharedOptions): Sh
 
   return {
     post(visit, body) {
-      const exchange = exchangeFor(visit.head);
+      const exchange = exchangeFor(visit.head, visit.response);
       const go = (): void => {
         if (visit.response.destroyed || isOver) return;
         // It belongs to no session, and none is announced to observers: they see that it was judged.

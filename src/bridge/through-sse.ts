@@ -203,7 +203,9 @@ export function createThroughSse(options: ThroughSseOptions): ThroughSse {
       }
       readMessage(visit, maxMessageBytes, (body) => {
         const { passage } = passenger.seat;
-        passOn(passage, whole(body), "up", BODIES, (outcome) => carry(passenger, visit, body, outcome));
+        passOn(passage, whole(body), "up", { ...BODIES, presence: passenger.visit.response }, (outcome) =>
+          carry(passenger, visit, body, outcome),
+        );
       });
     },
     announce() {

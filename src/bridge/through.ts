@@ -70,7 +70,7 @@ export function createThrough(options: ThroughOptions): Through {
     readMessage(visit, maxMessageBytes, (body, onSent) => {
       const guest = guests.find(visit);
       if (guest === null) return replyError(response, 404, NO_SESSION, null);
-      const exchange = exchangeFor(head);
+      const exchange = exchangeFor(head, response);
       passOn(guest.seat.passage, whole(body), "up", exchange, (outcome) => carry(visit, guest, body, onSent, outcome));
     });
   }
@@ -265,6 +265,7 @@ export function createThrough(options: ThroughOptions): Through {
         routed: false,
         mirrored: null,
         answerable,
+        presence: null,
         resumed: watched !== null,
       };
       const lines = method === "GET" ? head.onward : withoutResumption(visit.head);

@@ -1,4 +1,4 @@
-import { unwatchFile, watchFile } from "node:fs";
+import { type Stats, statSync, unwatchFile, watchFile } from "node:fs";
 import type { ProxyError } from "../errors.ts";
 import type { PolicySettings } from "../config/settings.ts";
 import type { Proxy } from "../proxy/proxy.ts";
@@ -20,10 +20,32 @@ const LOOK_MS = 500;
 /** So many lines about mistakes are logged. */
 const MAX_LINES = 100;
 
+/** Which version of a file was read. */
+export type FileVersion = Pick<Stats, "mtimeMs" | "size" | "ino">;
+
+/** The version of the file that --config names, to be asked for before the file is read. Null where there is none. */
+export function configVersion(given: Parsed): FileVersion | null {
+  try {
+    const stats = statSync(given.values.get("config")?.[0] ?? "");
+    return stats.isFile() ? stats : null;
+  } catch {
+    return null; // whoever reads the file says why that is not possible
+  }
+}
+
+/** A proxy that runs, and the policy it was started with. */
+export interface WatchOptions {
+  readonly given: Parsed;
+  readonly command: Command;
+  readonly proxy: Proxy;
+  readonly log: Log;
+  readonly started: { readonly settings: PolicySettings | null; readonly version: FileVersion | null };
+}
+
 /** Watches the file that --config names. What is wrong with it is said, and the last policy that was right holds. */
-export function watchConfig(given: Parsed, command: Command, proxy: Proxy, log: Log): Reloading {
+export function watchConfig({ given, command, proxy, log, started }: WatchOptions): Reloading {
   const file = given.values.get("config")?.[0] ?? "";
-  let last: PolicySettings | null = null;
+  let last = started.settings;
   let work = Promise.resolve();
   let gone: NodeJS.Timeout | undefined;
 
@@ -53,25 +75,34 @@ export function watchConfig(given: Parsed, command: Command, proxy: Proxy, log: 
   const reload = (): void => {
     work = work.then(adopt);
   };
-  void readConfig(given, command, process.env).then(
-    ({ policy }) => (last ??= policy.policy ?? null),
-    () => {},
-  );
+  const tellGone = (): void => log.warn("the policy file is gone, the last policy holds", { file });
+  // The server may have taken long to start, and watchFile compares only with what it finds at its first look.
+  const missed = setTimeout(() => {
+    if (started.version === null) return;
+    const now = configVersion(given);
+    if (now === null) tellGone();
+    else if (!isSame(now, started.version)) reload();
+  }, LOOK_MS).unref();
   watchFile(file, { interval: LOOK_MS, persistent: false }, (now, before) => {
-    if (now.mtimeMs === before.mtimeMs && now.size === before.size && now.ino === before.ino) return;
+    if (isSame(now, before)) return;
+    clearTimeout(missed);
     clearTimeout(gone);
     if (now.nlink > 0) return reload();
     // Editors take a file away for a moment, and put another one in its place.
-    gone = setTimeout(() => log.warn("the policy file is gone, the last policy holds", { file }), 2 * LOOK_MS);
-    gone.unref();
+    gone = setTimeout(tellGone, 2 * LOOK_MS).unref();
   });
   return {
     reload,
     stop() {
+      clearTimeout(missed);
       clearTimeout(gone);
       unwatchFile(file);
     },
   };
+}
+
+function isSame(one: FileVersion, other: FileVersion): boolean {
+  return one.mtimeMs === other.mtimeMs && one.size === other.size && one.ino === other.ino;
 }
 
 /** What holds from the start to the end, and is different now. */

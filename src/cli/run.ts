@@ -14,6 +14,8 @@ import { findConfig, openLog, readCommand, readEnvironment, readPatterns, readTi
 
 /** Runs the proxy until it is over. */
 export async function runProxy(given: Parsed, command: Command, errors: ErrorOutput): Promise<number> {
+  const watching = given.values.has("config") ? await import("./reload.ts") : null;
+  const version = watching?.configVersion(given) ?? null;
   const config = await findConfig(given, command);
   const { parsed = given } = config ?? {};
   errors.follow(parsed);
@@ -28,7 +30,6 @@ export async function runProxy(given: Parsed, command: Command, errors: ErrorOut
   const auditing = readAuditing(given, parsed, config);
   const audit = await openAuditLog(parsed, auditing, log);
   const parent = process.ppid;
-  const watching = config === null ? null : await import("./reload.ts");
   // A service that is told to reload while it starts must not die of it.
   let isHungUp = false;
   if (watching !== null && parsed.values.has("listen")) process.on("SIGHUP", () => (isHungUp = true));
@@ -57,7 +58,8 @@ export async function runProxy(given: Parsed, command: Command, errors: ErrorOut
       ? {}
       : { ...config.policy, limits: config.limits, timeouts: { ...server.timeouts, ...config.timeouts } }),
   });
-  const reloading = watching?.watchConfig(given, command, proxy, log) ?? null;
+  const started = { settings: config?.policy.policy ?? null, version };
+  const reloading = watching?.watchConfig({ given, command, proxy, log, started }) ?? null;
   guard(proxy, log, proxy.url === null ? null : reloading);
   if (isHungUp) reloading?.reload();
   if (proxy.url !== null && wantsPaste(parsed)) await complain(await describePaste(parsed, proxy.url));

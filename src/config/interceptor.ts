@@ -9,6 +9,7 @@ import { MODULE, MODULE_NAME } from "./modules.ts";
 import { WRONG, type Wrong } from "./page.ts";
 import { RULES } from "./rules.ts";
 import type { InterceptorSettings, MethodInterceptorSettings, ModuleSettings } from "../rules/settings.ts";
+import { warnOfUnjudged } from "./unjudged.ts";
 import { warnOfHaste } from "./haste.ts";
 import { warnOfShadows } from "./shadows.ts";
 import { needed, optional, refine, type Shape } from "./shape.ts";
@@ -192,10 +193,9 @@ const shape = refine(KEYS, ({ chain, ...rest }, _, page): InterceptorSettings =>
   const { failFast, parallel, timeout, defaultAction, onError } = chain;
   warnOfShadows(rest.rules, failFast, page);
   warnOfHaste(rest.rules, timeout, page);
-  return {
-    ...rest,
-    chain: Object.freeze({ failFast, parallel, timeoutMs: timeout, defaultAction, onError }),
-  };
+  const settings = Object.freeze({ failFast, parallel, timeoutMs: timeout, defaultAction, onError });
+  warnOfUnjudged(rest.rules, settings, page);
+  return { ...rest, chain: settings };
 });
 
 /** The rule engine. */

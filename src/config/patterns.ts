@@ -22,11 +22,12 @@ function explain(source: string, reason: string): Flaw {
   const shown = showText(source, 80);
   const around = /\(\?<?[=!]/.exec(source);
   if (around !== null && /look(?:ahead|behind)/.test(reason)) {
+    // Lists of names refuse to look behind, too: their check for safety does not know it.
+    const elsewhere = around[0].startsWith("(?<") ? "" : ". Lists such as tools.deny know it";
     return {
       code: "not-re2",
       message: `Lookaround (${around[0]}) is not possible in the pattern of a rule: ${shown}`,
-      suggestion:
-        "Rules use RE2, which cannot be made to hang: use two conditions, or not. Lists such as tools.deny know it",
+      suggestion: `Rules use RE2, which cannot be made to hang: use two conditions, or not${elsewhere}`,
       at: around.index,
       length: around[0].length,
     };

@@ -22,6 +22,8 @@ export interface RequestEnvelope {
   readonly params: Span | null;
   /** The text that says what it is about, where its method has such a thing: the string in its quotes. */
   readonly subject: Span | null;
+  /** The value of `_meta` in its params, where that is an object. */
+  readonly meta: Span | null;
 }
 
 /** Somebody says, and does not wait. */
@@ -111,6 +113,7 @@ function readObject(bytes: Buffer, found: Scan, id: Id | undefined, breaks: "all
   const paramsStart = spans[2 * SLOT.params];
   let params: Span | null = null;
   let subject: Span | null = null;
+  let meta: Span | null = null;
   if (paramsStart >= 0) {
     if (bytes[paramsStart] === OPEN_OBJECT) params = spanOf(found, SLOT.params);
     else if (bytes[paramsStart] !== NULL) return "bad-params";
@@ -119,9 +122,11 @@ function readObject(bytes: Buffer, found: Scan, id: Id | undefined, breaks: "all
       const wrong = checkSubject(bytes, subject, method.subject === "uri" ? Infinity : MAX_NAME_CHARACTERS);
       if (wrong !== null) return wrong;
     }
+    const metaStart = spans[2 * SLOT["_meta"]];
+    if (metaStart >= 0 && bytes[metaStart] === OPEN_OBJECT) meta = spanOf(found, SLOT["_meta"]);
   }
   if (id === undefined) return { kind: "notification", method, params };
-  return { kind: "request", id, method, params, subject };
+  return { kind: "request", id, method, params, subject, meta };
 }
 
 const NULL = "n".charCodeAt(0);

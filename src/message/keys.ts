@@ -12,10 +12,11 @@ export const SLOT = {
   name: 6,
   uri: 7,
   taskId: 8,
+  _meta: 9,
 } as const;
 
 /** How many slots there are. */
-export const SLOTS = 9;
+export const SLOTS = 10;
 
 /** A key the level knows, whose place is not noted. */
 const KNOWN = -1;

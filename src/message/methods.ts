@@ -1,4 +1,5 @@
 import { fold } from "./fold.ts";
+import { isAt, takeWords, viewOf, type Words } from "./words.ts";
 
 /** How closely a message is looked at: not audited unless asked, audited, or put to the policy. */
 export type Class = "pass" | "log" | "review";
@@ -69,10 +70,8 @@ export const MAX_METHOD_BYTES = 1024;
 export function findMethod(bytes: Buffer, start: number, end: number): Method | undefined {
   const length = end - start;
   const entry = INDEX[(length << 5) | (bytes[end - 1] & 31)];
-  if (entry === undefined || entry.bytes.length !== length) return undefined;
-  let at = length - 1;
-  while (at >= 0 && entry.bytes[at] === bytes[start + at]) at--;
-  return at < 0 ? entry.method : undefined;
+  if (entry === undefined || entry.words.length !== length) return undefined;
+  return isAt(entry.words, viewOf(bytes), start, end) ? entry.method : undefined;
 }
 
 /**
@@ -106,10 +105,12 @@ const BY_NAME = new Map(METHODS.map((entry) => [entry.name, entry]));
 const FOLDED = new Set(METHODS.map((entry) => fold(entry.name)));
 
 // By length and last letter: the first letters are alike. Where two share a place, the second is found by its text.
-const INDEX: ({ bytes: Buffer; method: Method } | undefined)[] = Array.from({ length: 64 * 32 });
+const INDEX: ({ words: Words; method: Method } | undefined)[] = Array.from({ length: 64 * 32 });
 for (const entry of METHODS) {
-  INDEX[(entry.name.length << 5) | (entry.name.charCodeAt(entry.name.length - 1) & 31)] ??= {
-    bytes: Buffer.from(entry.name),
+  const { length } = entry.name;
+  const view = viewOf(Buffer.from(entry.name));
+  INDEX[(length << 5) | (entry.name.charCodeAt(length - 1) & 31)] ??= {
+    words: takeWords(view, 0, length),
     method: entry,
   };
 }

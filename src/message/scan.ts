@@ -19,12 +19,14 @@ import {
   TAB,
   ZERO,
 } from "./characters.ts";
-import { type Added, createKeySet, type KeySet } from "./key-set.ts";
-import { type Level, PARAMS, PROTOTYPE, ROOT, SLOT, slotOf, SLOTS, VARIANT } from "./keys.ts";
+import { type Level, PROTOTYPE, ROOT, slotOf, SLOTS, VARIANT } from "./keys.ts";
 import type { Fault } from "./faults.ts";
 import type { Payload } from "./message.ts";
+import { addKey, beginComparing, forgetKeys, isInSet, keepKey, MAX_DEPTH } from "./open-keys.ts";
+import { beginShape, learnKey, loseKey, openElement, openObject, type Shape } from "./shapes.ts";
 import { isSpelled } from "./spelling.ts";
-import { endOfString, isHex, viewWords } from "./strings.ts";
+import { endOfString, isHex, marks, viewWords } from "./strings.ts";
+import { isAt, viewOf } from "./words.ts";
 
 /** What one pass over the bytes of a message finds. Filled anew by every call of `scan`. */
 export interface Scan {
@@ -42,8 +44,7 @@ export interface Scan {
   setKeys: number;
 }
 
-/** Nesting deeper than this is refused: other parsers give up somewhere above it. */
-export const MAX_DEPTH = 128;
+export { MAX_DEPTH } from "./open-keys.ts";
 
 const result: Scan = {
   fault: null,
@@ -54,30 +55,12 @@ const result: Scan = {
   setKeys: 0,
 };
 
-const OBJECT = 1;
-const ARRAY = 0;
-
-// The containers that are open: what they are, and where their keys begin in the list of keys.
-const container = new Uint8Array(MAX_DEPTH + 2);
+// The containers that are open. Of an object: where its keys begin in the list of keys. Of an array: ARRAY.
 const firstKey = new Int32Array(MAX_DEPTH + 2);
+const ARRAY = -1;
 
-// The keys of all open objects, innermost last. Small objects are compared key by key; an object
-// with many keys, or with an escaped one, is given a set of its keys instead. The sets are made once
-// for each level: an object with one escaped key may come a million times.
-let keyStart = new Int32Array(1024);
-let keyLength = new Int32Array(1024);
-const wide: (KeySet | null)[] = Array.from({ length: MAX_DEPTH + 2 }, () => null);
-const sets: (KeySet | undefined)[] = Array.from({ length: MAX_DEPTH + 2 });
-let usesSets = false;
-const MAX_COMPARED = 24;
-const MAX_KEPT_KEYS = 65_536;
-
-// Rows of a table repeat their keys in the same order. The keys of the last object on each level
-// are kept as a forecast: a key that equals its forecast is new in its object without a search.
-const FORECAST = 16;
-const forecastStart = new Int32Array((MAX_DEPTH + 2) * FORECAST);
-const forecastLength = new Int32Array((MAX_DEPTH + 2) * FORECAST);
-const forecasts = new Int32Array(MAX_DEPTH + 2);
+// The shapes around the containers that are open.
+const around: Shape[] = Array.from({ length: MAX_DEPTH + 2 }, beginShape);
 
 /**
  * Validates one JSON text strictly and notes where the members that matter are, in one pass
@@ -92,14 +75,9 @@ export function scan({ bytes, start, end, ascii }: Payload, maxDepth = MAX_DEPTH
   for (let slot = 0; slot < SLOTS; slot++) result.spans[2 * slot] = -1;
   if (!ascii && !isUtf8(bytes.subarray(start, end))) result.fault = "not-utf8";
   else {
-    usesSets = false;
-    const fault = walk(bytes, start, end, maxDepth);
-    if (usesSets) for (const set of sets) set?.clear(); // they would keep tables of megabytes
+    const fault = walk(bytes, viewOf(bytes), start, end, maxDepth);
+    forgetKeys();
     if (fault !== null) result.fault = fault;
-    if (keyStart.length > MAX_KEPT_KEYS) {
-      keyStart = new Int32Array(1024);
-      keyLength = new Int32Array(1024);
-    }
   }
   return result;
 }
@@ -110,134 +88,68 @@ export function lastScan(): Scan {
 }
 
 /** The walk itself. Returns what ends it early; what it only notes goes to `result.fault`. */
-function walk(bytes: Buffer, at: number, end: number, maxDepth: number): Fault | null {
+function walk(bytes: Buffer, view: DataView, at: number, end: number, maxDepth: number): Fault | null {
   const spans = result.spans;
-  let starts = keyStart;
-  let lengths = keyLength;
   // Made when the first long string is met; most messages have none.
   let words: Int32Array | null = null;
+  const lastWord = bytes.length - 4;
   let byte = 0;
   let depth = 0;
-  let deepest = 0;
   let keys = 0;
   let atKey = false;
-  let outer = -1; // the slot of the member of the envelope we are in
-  let inner = -1; // the slot of the member of params we are in
+  let shape = beginShape();
+  let slot = -1; // of the value that begins
 
   value: for (;;) {
     if (atKey) {
       atKey = false;
-      if (byte !== QUOTE) return "not-json";
-      const start = ++at;
-      const first = firstKey[depth];
-      const nth = keys - first;
-      let escaped = false;
-      let length = -1;
-      if (depth > 2 && nth < forecasts[depth]) {
-        const place = depth * FORECAST + nth;
-        const from = forecastStart[place];
-        const size = forecastLength[place];
-        let same = 0;
-        while (same < size && bytes[from + same] === bytes[start + same]) same++;
-        if (same === size && bytes[start + size] === QUOTE) {
-          length = size;
-          at = start + size;
-        } else forecasts[depth] = nth;
+      let next = shape.next;
+      while (next !== null && !isAt(next, view, at, end)) next = next.other;
+      if (next !== null) {
+        keepKey(keys, at + 1, next.length - 3);
+        at += next.length;
+        shape = next;
+      } else {
+        const read = readKey(bytes, view, at, end, depth, keys, shape);
+        if (read === null) return "not-json";
+        at = afterKey;
+        shape = read;
       }
-      if (length < 0) {
-        for (;;) {
-          byte = bytes[at];
-          while (byte !== QUOTE && byte !== BACKSLASH && byte >= SPACE) byte = bytes[++at];
-          if (at >= end) return "not-json";
-          byte = bytes[at];
-          if (byte === QUOTE) break;
-          if (byte !== BACKSLASH) return "not-json";
-          escaped = true;
-          const kind = ESCAPE[bytes[at + 1]];
-          if (kind === 1) at += 2;
-          else if (kind === 2 && isHex(bytes, at + 2)) at += 6;
-          else return "not-json";
-        }
-        length = at - start;
-        if (escaped || wide[depth] !== null || nth === MAX_COMPARED) {
-          const added = addToWide(bytes, depth, first, keys, start, at);
-          if (added === "twice") {
-            result.fault ??= "duplicate-key";
-            if (depth === 1) noteDuplicate(bytes, start, at);
-          } else if (added === "broken") result.fault ??= "lone-surrogate";
-        } else {
-          for (let other = first; other < keys; other++) {
-            if (lengths[other] !== length) continue;
-            const from = starts[other];
-            let same = 0;
-            while (same < length && bytes[from + same] === bytes[start + same]) same++;
-            if (same === length) {
-              result.fault ??= "duplicate-key";
-              if (depth === 1) noteDuplicate(bytes, start, at);
-              break;
-            }
-          }
-          if (depth > 2 && nth < FORECAST && nth === forecasts[depth]) {
-            forecastStart[depth * FORECAST + nth] = start;
-            forecastLength[depth * FORECAST + nth] = length;
-            forecasts[depth] = nth + 1;
-          }
-        }
-      }
-      if (keys === starts.length) {
-        growKeys();
-        starts = keyStart;
-        lengths = keyLength;
-      }
-      starts[keys] = start;
-      lengths[keys] = length;
       keys++;
-      if (depth === 1) outer = noteKey(ROOT, bytes, start, at);
-      else if (depth === 2 && outer === SLOT.params) inner = noteKey(PARAMS, bytes, start, at);
-      byte = bytes[++at];
-      if (byte <= SPACE) byte = bytes[(at = skipSpace(bytes, at))];
-      if (byte !== COLON) return "not-json";
-      at++;
+      slot = shape.slot;
     }
     byte = bytes[at];
     if (byte <= SPACE) byte = bytes[(at = skipSpace(bytes, at))];
     if (at >= end) return "not-json";
-    if (depth <= 2) {
-      if (depth === 1 && outer >= 0) spans[2 * outer] = at;
-      else if (depth === 2 && inner >= 0) spans[2 * inner] = at;
-      else if (depth === 0) result.opens = byte;
-    }
+    if (slot >= 0) spans[2 * slot] = at;
+    else if (depth === 0) result.opens = byte;
 
     if (byte === QUOTE) {
-      const long = at + 24;
-      byte = bytes[++at];
+      const long = Math.min(++at + 24, lastWord);
       for (;;) {
-        while (byte !== QUOTE && byte !== BACKSLASH && byte >= SPACE && at < long) byte = bytes[++at];
-        if (byte === QUOTE) break;
-        if (at >= long) {
+        let hits = 0;
+        while (at <= long && (hits = marks(view.getInt32(at, true))) === 0) at += 4;
+        if (hits === 0) {
           at = endOfString(bytes, (words ??= viewWords(bytes)), at, end);
           if (at < 0) return "not-json";
           break;
         }
+        at += (31 - Math.clz32(hits & -hits)) >> 3;
+        byte = bytes[at];
+        if (byte === QUOTE) break;
         if (byte !== BACKSLASH) return "not-json";
         const kind = ESCAPE[bytes[at + 1]];
         if (kind === 1) at += 2;
         else if (kind === 2 && isHex(bytes, at + 2)) at += 6;
         else return "not-json";
-        byte = bytes[at];
       }
       if (at >= end) return "not-json";
       at++;
     } else if (byte === OPEN_OBJECT) {
+      around[depth] = shape;
+      shape = depth > 0 && firstKey[depth] === ARRAY ? openElement(shape) : openObject(shape);
       if (++depth > maxDepth) return "too-deep";
-      if (depth > deepest) {
-        deepest = depth;
-        forecasts[depth] = 0;
-        wide[depth] = null;
-      }
-      container[depth] = OBJECT;
       firstKey[depth] = keys;
-      if (depth === 2) inner = -1;
       byte = bytes[++at];
       if (byte <= SPACE) byte = bytes[(at = skipSpace(bytes, at))];
       if (byte !== CLOSE_OBJECT) {
@@ -245,22 +157,19 @@ function walk(bytes: Buffer, at: number, end: number, maxDepth: number): Fault |
         continue value;
       }
       at++;
-      depth--;
+      shape = around[--depth];
     } else if (byte === OPEN_ARRAY) {
+      around[depth] = shape;
       if (++depth > maxDepth) return "too-deep";
-      if (depth > deepest) {
-        deepest = depth;
-        forecasts[depth] = 0;
-        wide[depth] = null;
-      }
-      container[depth] = ARRAY;
-      if (depth === 1) outer = -1;
-      if (depth === 2) inner = -1;
+      firstKey[depth] = ARRAY;
       byte = bytes[++at];
       if (byte <= SPACE) byte = bytes[(at = skipSpace(bytes, at))];
-      if (byte !== CLOSE_ARRAY) continue value;
+      if (byte !== CLOSE_ARRAY) {
+        slot = -1;
+        continue value;
+      }
       at++;
-      depth--;
+      shape = around[--depth];
     } else if ((byte >= ZERO && byte <= NINE) || byte === MINUS) {
       if (byte === MINUS) byte = bytes[++at];
       if (byte === ZERO) byte = bytes[++at];
@@ -289,35 +198,79 @@ function walk(bytes: Buffer, at: number, end: number, maxDepth: number): Fault |
 
     for (;;) {
       if (at > end) return "not-json"; // it ends outside of the message
-      if (depth <= 2) {
-        if (depth === 1 && outer >= 0) spans[2 * outer + 1] = at;
-        else if (depth === 2 && inner >= 0) spans[2 * inner + 1] = at;
-      }
+      if (shape.slot >= 0) spans[2 * shape.slot + 1] = at;
       if (depth === 0) return isClean(bytes, at, end) ? null : "not-json";
       byte = bytes[at];
       if (byte <= SPACE) byte = bytes[(at = skipSpace(bytes, at))];
       if (at >= end) return "not-json";
-      if (container[depth] === OBJECT) {
+      const first = firstKey[depth];
+      if (first !== ARRAY) {
         if (byte === COMMA) {
           byte = bytes[++at];
-          if (byte <= SPACE) byte = bytes[(at = skipSpace(bytes, at))];
+          if (byte <= SPACE) at = skipSpace(bytes, at);
           atKey = true;
           continue value;
         }
         if (byte !== CLOSE_OBJECT) return "not-json";
-        keys = firstKey[depth];
-        wide[depth] = null;
+        keys = first;
       } else {
         if (byte === COMMA) {
           at++;
+          slot = -1;
           continue value;
         }
         if (byte !== CLOSE_ARRAY) return "not-json";
       }
       at++;
-      depth--;
+      shape = around[--depth];
     }
   }
+}
+
+let afterKey = 0;
+
+/** Reads a key that was not learnt, and learns it. Null where there is none; else `afterKey` is the place behind its colon. */
+function readKey(
+  bytes: Buffer,
+  view: DataView,
+  quote: number,
+  end: number,
+  depth: number,
+  keys: number,
+  shape: Shape,
+): Shape | null {
+  const start = quote + 1;
+  let at = start;
+  let escaped = false;
+  if (bytes[quote] !== QUOTE) return null;
+  for (;;) {
+    let byte = bytes[at];
+    while (byte !== QUOTE && byte !== BACKSLASH && byte >= SPACE) byte = bytes[++at];
+    if (at >= end) return null;
+    if (byte === QUOTE) break;
+    if (byte !== BACKSLASH) return null;
+    escaped = true;
+    const kind = ESCAPE[bytes[at + 1]];
+    if (kind === 1) at += 2;
+    else if (kind === 2 && isHex(bytes, at + 2)) at += 6;
+    else return null;
+  }
+  const first = firstKey[depth];
+  if (!shape.isLost || keys === first) beginComparing(depth);
+  const added = addKey(bytes, depth, first, keys, start, at, escaped);
+  if (isInSet(depth)) result.setKeys++;
+  if (added === "twice") {
+    result.fault ??= "duplicate-key";
+    if (depth === 1) noteDuplicate(bytes, start, at);
+  } else if (added === "broken") result.fault ??= "lone-surrogate";
+  const slot = shape.level === null ? -1 : noteKey(shape.level, bytes, start, at);
+  afterKey = at + 1;
+  if (bytes[afterKey] <= SPACE) afterKey = skipSpace(bytes, afterKey);
+  if (bytes[afterKey] !== COLON) return null;
+  afterKey++;
+  const isPlain =
+    added === "new" && !escaped && slot !== VARIANT && slot !== PROTOTYPE && afterKey === at + 2 && afterKey <= end;
+  return isPlain && !shape.isLost ? learnKey(shape, view, quote, afterKey, slot) : loseKey(shape, slot);
 }
 
 /** The first place at or after `at` that is not whitespace. Line breaks are noted. */
@@ -364,27 +317,3 @@ function noteDuplicate(bytes: Buffer, start: number, end: number): void {
 }
 
 const ID_VARIANTS = ["ID", "Id", "iD"];
-
-/** Adds a key to the set of its object's keys, with those before it where it is the first to need one. */
-function addToWide(bytes: Buffer, depth: number, first: number, keys: number, start: number, end: number): Added {
-  let set = wide[depth];
-  result.setKeys++;
-  if (set === null) {
-    wide[depth] = set = sets[depth] ??= createKeySet();
-    usesSets = true;
-    set.clear();
-    for (let other = first; other < keys; other++) {
-      set.add(bytes, keyStart[other], keyStart[other] + keyLength[other]);
-    }
-  }
-  return set.add(bytes, start, end);
-}
-
-function growKeys(): void {
-  const starts = new Int32Array(keyStart.length * 2);
-  const lengths = new Int32Array(keyLength.length * 2);
-  starts.set(keyStart);
-  lengths.set(keyLength);
-  keyStart = starts;
-  keyLength = lengths;
-}

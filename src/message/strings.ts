@@ -52,7 +52,7 @@ export function isHex(bytes: Buffer, at: number): boolean {
  * zero". The first is exact; one after it may be marked in vain. Bytes of multi-byte characters
  * have their high bit set and are masked out by the complement.
  */
-function marks(word: number): number {
+export function marks(word: number): number {
   const quote = word ^ 0x22222222;
   const backslash = word ^ 0x5c5c5c5c;
   const below = (word - 0x20202020) & ~word;

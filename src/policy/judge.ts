@@ -49,6 +49,9 @@ const CLAIMED: Decision = { verdict: { do: "drop" }, rule: null };
 /** The cancellation of a call that the server has not seen, and the call itself. */
 export const WITHDRAWN: Decision = { verdict: { do: "drop" }, rule: "session:withdrawn" };
 
+/** The client has gone while its message was held here: nobody is left who could take the response. */
+export const GONE: Decision = { verdict: { do: "drop" }, rule: "session:gone" };
+
 /** What cannot be read does not pass. It is answered where it asks; what is not even JSON asks nothing. */
 function judgeOpaque({ fault, like }: OpaqueEnvelope): Decision {
   const { code, text } = FAULTS[fault];

@@ -18,7 +18,7 @@ export interface ToolFilter {
   /** What a client sees of a catalogue. Computed once for each state of it. */
   view(catalogue: Catalogue): ToolView;
   /** Whether definitions are to be remembered and none is yet: then nothing is shown or called before the list is whole. */
-  readonly isFirstTime: boolean;
+  isFirstTime(): boolean;
   /** How a call of a hidden or unknown tool is answered. */
   readonly notFound: NotFound;
   /** Whether hidden names are taken out of all else that a server says. */
@@ -158,9 +158,7 @@ export function createToolFilter(options: ToolFilterOptions): ToolFilter {
   }
 
   return {
-    get isFirstTime() {
-      return pins !== null && pins.pins === null;
-    },
+    isFirstTime: () => pins !== null && pins.pins === null,
     notFound,
     isStrict,
     seen,

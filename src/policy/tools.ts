@@ -21,7 +21,7 @@ export function judgeTools(filter: ToolFilter, turn: Turn): Decision {
     // In a batch a hundred copies of the list would be in memory at once: there the server answers.
     if (call.cursor !== null || turn.exchange.isMember === true) return PASS;
     const catalogue = turn.session.catalogue(call.era);
-    const view = catalogue.isFresh ? filter.view(catalogue) : null;
+    const view = catalogue.isFresh() ? filter.view(catalogue) : null;
     if (view === null || view.result === null) return PASS;
     const [strange] = view.strange;
     return { ...noteOn(strange, view.odd[0]), verdict: { do: "reply", result: view.result }, rule: RULE };
@@ -43,7 +43,7 @@ export function judgeTools(filter: ToolFilter, turn: Turn): Decision {
  * which its clients do not ask for, could otherwise change the first one as it likes.
  */
 function mustLearnFirst(filter: ToolFilter, { session }: Turn, { method: { name }, era }: Call): boolean {
-  if ((name !== "tools/list" && name !== "tools/call") || !filter.isFirstTime) return false;
+  if ((name !== "tools/list" && name !== "tools/call") || !filter.isFirstTime()) return false;
   const { isComplete, isTooLarge } = session.catalogue(era);
   return !isComplete && !isTooLarge;
 }
@@ -66,7 +66,7 @@ function judgeList(filter: ToolFilter, turn: Turn, page: ToolPage | "unreadable"
     };
   }
   // A list that was never accepted and cannot be remembered: half of one, or one that holds no longer.
-  if (filter.isFirstTime) return UNKNOWN_LIST;
+  if (filter.isFirstTime()) return UNKNOWN_LIST;
   // What could not be called is not shown.
   if (turn.answers !== undefined && turn.session.catalogue(turn.answers.era).isTooLarge) return UNKNOWN_LIST;
   const hidden = new Set<number>();

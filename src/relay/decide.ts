@@ -3,7 +3,7 @@ import type { Outcome } from "../action/outcome.ts";
 import type { Chain, PendingDecision, Walked } from "../rules/chain/chain.ts";
 import { composeResult } from "../message/compose.ts";
 import { type Message, openMessage, opposite, whole } from "../message/message.ts";
-import { judge, type Policy } from "../policy/judge.ts";
+import { GONE, judge, type Policy } from "../policy/judge.ts";
 import { NOT_CHECKED } from "../policy/tool-filter.ts";
 import { UNKNOWN_LIST } from "../policy/tools.ts";
 import { type Decision, PASS } from "../policy/verdict.ts";
@@ -13,7 +13,7 @@ import type { Session } from "../session/session.ts";
 import { readToolPage } from "../session/tool-page.ts";
 import { beginTurn, type Turn } from "../session/turn.ts";
 import type { Learner } from "./learn.ts";
-import type { WaitingRoom } from "./waiting.ts";
+import type { WaitEnds, WaitingRoom } from "./waiting.ts";
 
 /** What decides. A policy may change while we run; each message is judged by one. */
 export interface Rulebook {
@@ -81,7 +81,7 @@ export function createDecide({ session, learner, witness, room, settle }: Decide
     walked: Walked | PendingDecision,
     next: (walked: Walked) => Outcome | Promise<Outcome>,
   ): Outcome | Promise<Outcome> {
-    return "stop" in walked ? room.hold(turn, walked.decided, next, TOO_MUCH, walked.stop) : next(walked);
+    return "stop" in walked ? room.hold(turn, walked.decided, next, { ...ENDS, stop: walked.stop }) : next(walked);
   }
 
   /** Carries out what the chain made of a message on which nobody else had said no. */
@@ -159,7 +159,7 @@ export function createDecide({ session, learner, witness, room, settle }: Decide
         const decision = judge(rules.policy, waiting);
         return decision.verdict.do === "park" ? settle(waiting, UNKNOWN_LIST, rules) : decide(waiting, rules);
       },
-      UNKNOWN_LIST,
+      { noRoom: UNKNOWN_LIST, lost: UNKNOWN_LIST },
     );
   }
 
@@ -193,6 +193,8 @@ const TOO_MUCH: Decision = {
   verdict: { do: "deny", error: { code: -32000, message: "Too many messages are waiting to be judged" } },
   rule: "chain:too-many-waiting",
 };
+
+const ENDS: WaitEnds = { noRoom: TOO_MUCH, lost: GONE };
 
 function join(one: string | undefined, other: string | undefined): string | undefined {
   return one === undefined || other === undefined ? (one ?? other) : `${one} ${other}`;

@@ -6,7 +6,7 @@ import { FAULTS } from "../message/faults.ts";
 import { createGistReader, type Gist } from "../message/gist.ts";
 import { eachElement } from "../message/members.ts";
 import { type Direction, openMessage, opposite, type Payload } from "../message/message.ts";
-import { WITHDRAWN } from "../policy/judge.ts";
+import { GONE, WITHDRAWN } from "../policy/judge.ts";
 import { UNKNOWN_LIST } from "../policy/tools.ts";
 import type { Decision } from "../policy/verdict.ts";
 import { UNAUDITED_RULE } from "../record/event.ts";
@@ -53,6 +53,7 @@ export function createPassage(options: PassageOptions): Passage {
     session,
     maxParkedBytes,
     settle,
+    leave: (call, direction) => release(call, direction, GONE),
     fail: (payload, direction, exchange, error) => fail(payload, direction, exchange, error, NOTHING),
   });
   const decide = createDecide({ session, learner, witness, room, settle });
@@ -183,7 +184,7 @@ export function createPassage(options: PassageOptions): Passage {
     const held = room.release(call);
     if (held === undefined) return;
     try {
-      witness.saw(held.turn, decision ?? held.instead, NOTHING, rulebook.current.stamp);
+      witness.saw(held.turn, decision ?? held.lost, NOTHING, rulebook.current.stamp);
     } catch (error) {
       witness.trouble("internal", String(error)); // the others who wait are told all the same
     }

@@ -1,5 +1,5 @@
 import type { Readable } from "node:stream";
-import { NOTHING, type Outcome } from "../action/outcome.ts";
+import { NOTHING, type Outcome, UNTOUCHED } from "../action/outcome.ts";
 import { createExcess } from "../message/gist.ts";
 import type { Direction, Payload } from "../message/message.ts";
 import type { Witness } from "../record/witness.ts";
@@ -67,7 +67,8 @@ export function pump({ direction, source, onward, back }: Pipe, options: PumpOpt
       if (isBlank(bytes, start, end)) return;
       const payload = { bytes, start, end: end - 1, ascii };
       const outcome = passage.pass(payload, direction, exchange);
-      if (outcome instanceof Promise) wait(outcome, payload);
+      if (outcome === UNTOUCHED) onward.forward(bytes, start, end); // most of them
+      else if (outcome instanceof Promise) wait(outcome, payload);
       else {
         if (outcome.onward === "untouched") onward.forward(bytes, start, end);
         carry(outcome);

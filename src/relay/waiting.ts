@@ -12,19 +12,30 @@ export interface WaitingRoom {
   hasRoom(turn: Turn): boolean;
   /**
    * Lets a message wait; the conversation goes on around it. The id of a request is taken meanwhile, and that of an
-   * answer is not waited for any more. Whoever withdraws the call, or gives it up, ends the wait. `instead` is what
-   * becomes of it where there is no room. Who ends a wait early is told to `stop` what was waited for; until that has
-   * stopped, it keeps the message, and the message takes its room.
+   * answer is not waited for any more. The wait ends early when the call is cancelled or given up, and when its client has
+   * gone.
    */
   hold<Value>(
     turn: Turn,
     until: Promise<Value>,
     next: (value: Value) => Outcome | Promise<Outcome>,
-    instead: Decision,
-    stop?: () => void,
+    ends: WaitEnds,
   ): Promise<Outcome>;
   /** Ends the wait of a message that goes nowhere any more, and says which one that was. */
-  release(call: Call): { readonly turn: Turn; readonly instead: Decision } | undefined;
+  release(call: Call): { readonly turn: Turn; readonly lost: Decision } | undefined;
+}
+
+/** How the wait of a message ends, other than by what it waits for. */
+export interface WaitEnds {
+  /** The decision where there is no room for it to wait. */
+  readonly noRoom: Decision;
+  /** The decision, for the audit log, where the conversation ends meanwhile. */
+  readonly lost: Decision;
+  /**
+   * Ends what is waited for, where the wait ends early. Until that has ended it keeps the message, and the message takes its
+   * room.
+   */
+  readonly stop?: () => void;
 }
 
 /** What a waiting room needs. */
@@ -32,13 +43,21 @@ export interface WaitingRoomOptions {
   readonly session: Session;
   readonly maxParkedBytes: number;
   readonly settle: (turn: Turn, decision: Decision) => Outcome;
+  /** The client has gone that sent this request, which is held here: its wait is to be ended. */
+  readonly leave: (call: Call, direction: Direction) => void;
   readonly fail: (payload: Payload, direction: Direction, exchange: Exchange, error: unknown) => Outcome;
 }
 
 /** Makes a waiting room for one conversation. */
-export function createWaitingRoom({ session, maxParkedBytes, settle, fail }: WaitingRoomOptions): WaitingRoom {
+export function createWaitingRoom({
+  session,
+  maxParkedBytes,
+  settle,
+  leave: onLeave,
+  fail,
+}: WaitingRoomOptions): WaitingRoom {
   let parkedBytes = 0;
-  const parked = new Map<Call, { readonly turn: Turn; readonly instead: Decision; readonly wake: () => void }>();
+  const parked = new Map<Call, { readonly turn: Turn; readonly lost: Decision; readonly wake: () => void }>();
 
   function hasRoom(turn: Turn): boolean {
     return parkedBytes + sizeOf(turn) <= maxParkedBytes;
@@ -48,15 +67,14 @@ export function createWaitingRoom({ session, maxParkedBytes, settle, fail }: Wai
     turn: Turn,
     until: Promise<Value>,
     next: (value: Value) => Outcome | Promise<Outcome>,
-    instead: Decision,
-    stop?: () => void,
+    { noRoom, lost, stop }: WaitEnds,
   ): Promise<Outcome> {
     const { opens, answers, message } = turn;
     const { bytes, start, end, direction, ascii } = message;
     if (!hasRoom(turn)) {
       stop?.();
       until.catch(() => {}); // nobody waits for it, nor for its failure
-      return settle(turn, instead);
+      return settle(turn, noRoom);
     }
     const call = opens ?? answers;
     const table = session.calls[opens === undefined ? opposite(direction) : direction];
@@ -66,9 +84,18 @@ export function createWaitingRoom({ session, maxParkedBytes, settle, fail }: Wai
     const makeRoom = (): void => void (parkedBytes -= size);
     parkedBytes += size;
     if (stop !== undefined) until.then(makeRoom, makeRoom);
+    const { presence } = turn.exchange;
+    let onGone = (): void => {};
     const released = new Promise<typeof RELEASED>((resolve) => {
-      if (call !== undefined) parked.set(call, { turn, instead, wake: () => resolve(RELEASED) });
+      const wake = (): void => resolve(RELEASED);
+      if (call !== undefined) parked.set(call, { turn, lost, wake });
+      onGone = (): void => {
+        if (opens !== undefined) onLeave(opens, direction);
+        wake();
+      };
     });
+    presence?.once("close", onGone);
+    if (presence?.destroyed === true) onGone();
     try {
       const value = await Promise.race([until, released]);
       // Withdrawn, or answered when the conversation ended.
@@ -82,6 +109,7 @@ export function createWaitingRoom({ session, maxParkedBytes, settle, fail }: Wai
       leave();
       return fail({ bytes, start, end, ascii }, direction, turn.exchange, error);
     } finally {
+      presence?.off("close", onGone);
       if (stop === undefined) makeRoom();
     }
 

@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import type { Id } from "../message/id.ts";
 import type { Message } from "../message/message.ts";
 import type { Method } from "../message/methods.ts";
+import { createCallIndex } from "./call-index.ts";
 import type { Era } from "./era.ts";
 
 /** A request that somebody waits for. */
@@ -13,14 +14,16 @@ export interface Call {
   /** The cursor it asks a list with; null for the first page, undefined where it is no text, or too long to keep. */
   readonly cursor: string | null | undefined;
   readonly era: Era;
-  /** When it went on its way, by the session's clock. */
+  /** When it came, by the session's clock. */
   readonly since: number;
-  /** How often the tool list had changed by then. */
+  /** How often the tool list had changed by then, where it asks for that. */
   readonly listVersion: number;
   /** Who takes the answer, where the request is our own. Null where the answer was lost. */
   readonly claim: ((answer: Message | null) => void) | null;
   /** Held by us: the other side has not seen it yet, or the one who asked has not seen the answer. */
   parked: boolean;
+  /** How many calls its table had been given before. */
+  nth: number;
   /** What whoever judges wants to know again when the answer comes. */
   memo: Keepsake | null;
 }
@@ -41,7 +44,7 @@ export function createCall(
   listVersion: number,
   claim: Call["claim"],
 ): Call {
-  return { id, method, subject, cursor, era, since, listVersion, claim, parked: false, memo: null };
+  return { id, method, subject, cursor, era, since, listVersion, claim, parked: false, nth: 0, memo: null };
 }
 
 /** The requests of one direction that are waiting, and the ids that must not be used again. */
@@ -92,7 +95,7 @@ export function createCallTable(
   onExhausted: () => void = () => {},
   maxSpentIds = MAX_SPENT_IDS,
 ): CallTable {
-  const calls = new Map<number | string, Call>();
+  const calls = createCallIndex();
   const suspended = new Set<Call>(); // the oldest first
   let spent: Set<number | string> | null = null; // made when the first call is abandoned
   let isExhausted = false;
@@ -100,8 +103,7 @@ export function createCallTable(
   let own = 0; // of the open calls, those that are ours: they take nobody's place
 
   function close(call: Call): void {
-    if (calls.get(call.id.key) === call) {
-      calls.delete(call.id.key);
+    if (calls.remove(call)) {
       if (call.claim !== null) own--;
       if (call.memo !== null) keptBytes -= call.memo.bytes;
     }
@@ -136,7 +138,7 @@ export function createCallTable(
     open(call) {
       if (call.claim !== null) own++;
       else if (calls.size - own >= maxOpenCalls) return false;
-      calls.set(call.id.key, call);
+      calls.add(call);
       if (call.memo !== null) keptBytes += call.memo.bytes;
       return true;
     },
@@ -145,7 +147,7 @@ export function createCallTable(
     suspend(call) {
       if (calls.get(call.id.key) === call) suspended.add(call);
     },
-    waiting: () => [...calls.values()],
+    waiting: () => calls.values(),
   };
 }
 

@@ -20,7 +20,7 @@ export interface Catalogue {
   /** Whether the list is more than we keep: it cannot be had until the server changes it or begins it anew. */
   readonly isTooLarge: boolean;
   /** Whether a client that asks may be answered from here: the list is whole, and the time it gave itself is not over. */
-  readonly isFresh: boolean;
+  isFresh(): boolean;
   /** The cursor of the page after the last one learnt, null at the end, undefined before the first. */
   readonly next: string | null | undefined;
   readonly tools: readonly Tool[];
@@ -85,16 +85,10 @@ export function createCatalogue(
   era: Era = "stateful",
 ): CatalogueKeeper {
   let kept: "no" | "until-changed" | "for-good" = "no";
-  let refusal: Refusal | null | undefined;
-  let version = 0;
-  let listVersion = 0;
   let tools: Tool[] = [];
   let faults = NO_FAULTS;
   let entries = 0; // of the pages learnt so far, tools or not
-  let frame: Catalogue["frame"] = null;
   let freshUntil = 0;
-  let next: string | null | undefined;
-  let isTooLarge = false;
   let pages = 0;
   let size = 0; // in bytes
 
@@ -112,84 +106,72 @@ export function createCatalogue(
     return true;
   }
 
-  return {
-    get version() {
-      return version;
-    },
-    get listVersion() {
-      return listVersion;
-    },
-    get isComplete() {
-      return next === null;
-    },
-    get isTooLarge() {
-      return isTooLarge;
-    },
-    get isFresh() {
-      return next === null && (kept === "for-good" || now() < freshUntil);
-    },
-    get next() {
-      return next;
-    },
-    get tools() {
-      return tools;
-    },
-    get frame() {
-      return frame;
-    },
-    get faults() {
-      return faults;
-    },
-    get refusal() {
-      return refusal;
-    },
+  function setTools(next: string | null | undefined, kept: Tool[]): void {
+    catalogue.next = next;
+    catalogue.isComplete = next === null;
+    catalogue.tools = tools = kept;
+    catalogue.faults = faults;
+  }
+
+  // Plain members, because every call is judged by them: V8 keeps an object with getters as a dictionary.
+  const catalogue: { -readonly [Member in keyof CatalogueKeeper]: CatalogueKeeper[Member] } = {
+    version: 0,
+    listVersion: 0,
+    isComplete: false,
+    isTooLarge: false,
+    next: undefined,
+    tools,
+    faults,
+    frame: null,
+    refusal: undefined,
+    isFresh: () => catalogue.isComplete && (kept === "for-good" || now() < freshUntil),
     learn(bytes, page, cursor, asked) {
       // An answer from before a change may say what no longer holds. It is shown, but not remembered.
-      if (asked !== listVersion || cursor === undefined) return;
+      if (asked !== catalogue.listVersion || cursor === undefined) return;
       if (kept !== "no") return;
       if (cursor === null) {
         tools = [];
         faults = NO_FAULTS;
         entries = 0;
-        frame = frameOf(bytes, page);
+        const frame = frameOf(bytes, page);
+        catalogue.frame = frame;
         size = frame.before.length + frame.after.length;
         pages = 0;
         freshUntil = page.ttlMs === null ? Infinity : now() + page.ttlMs;
-      } else if (cursor !== next || next === null) return;
-      version++;
-      isTooLarge = !take(bytes, page);
-      next = isTooLarge ? undefined : page.next;
-      if (isForGood && next === null) kept = "for-good";
-      if (!isTooLarge) return;
-      tools = []; // half a list is no list either
-      frame = null;
+      } else if (cursor !== catalogue.next || catalogue.next === null) return;
+      catalogue.version++;
+      catalogue.isTooLarge = !take(bytes, page);
+      if (catalogue.isTooLarge) {
+        setTools(undefined, []); // half a list is no list either
+        catalogue.frame = null;
+      } else setTools(page.next, tools);
+      if (isForGood && catalogue.isComplete) kept = "for-good";
     },
     learnNone(because) {
       if (kept !== "no") return;
-      version++;
-      tools = [];
+      catalogue.version++;
       faults = NO_FAULTS;
-      frame = because === "not-declared" ? EMPTY_LISTS[era] : null;
+      setTools(null, []);
+      catalogue.frame = because === "not-declared" ? EMPTY_LISTS[era] : null;
       freshUntil = because === "not-declared" ? Infinity : 0;
-      next = null;
-      isTooLarge = false;
+      catalogue.isTooLarge = false;
       if (isForGood) kept = "for-good";
     },
     keep(how) {
       kept = how;
     },
     learnRefusal(said) {
-      refusal = said;
+      catalogue.refusal = said;
     },
     forget() {
       if (kept === "for-good") return;
-      version++;
-      listVersion++;
-      tools = [];
-      next = undefined;
-      isTooLarge = false;
+      catalogue.version++;
+      catalogue.listVersion++;
+      setTools(undefined, []);
+      catalogue.isTooLarge = false;
     },
   };
+  return catalogue;
 }
 
 /** One for each era. */

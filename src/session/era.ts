@@ -12,11 +12,11 @@ export const FIRST_STATELESS = "2026-07-28";
 
 /** The era a request belongs to. One connection may carry both. */
 export function eraOf(bytes: Buffer, params: Span | null): Era {
-  return findClaim(bytes, params) === null ? "stateful" : "stateless";
+  const meta = params === null ? null : findMember(bytes, params, "_meta");
+  return findClaim(bytes, meta) === null ? "stateful" : "stateless";
 }
 
-/** Where a request says its revision itself, or null. */
-export function findClaim(bytes: Buffer, params: Span | null): Span | null {
-  const meta = params === null ? null : findMember(bytes, params, "_meta");
+/** Where a request with this `_meta` says its revision itself, or null. */
+export function findClaim(bytes: Buffer, meta: Span | null): Span | null {
   return meta === null ? null : findMember(bytes, meta, VERSION_KEY);
 }

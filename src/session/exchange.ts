@@ -15,8 +15,17 @@ export interface Exchange {
    * request. Null where there is one stream for all.
    */
   readonly answerable: readonly Call[] | null;
+  /** The response that the client of this message waits for; null where nobody leaves before the conversation ends. */
+  readonly presence: Presence | null;
   /** Whether the stream was resumed, and may bring an answer that was brought before. */
   readonly resumed: boolean;
+}
+
+/** Something that closes when a client has gone. The response of an HTTP request is one. */
+export interface Presence {
+  readonly destroyed: boolean;
+  once(event: "close", listener: () => void): unknown;
+  off(event: "close", listener: () => void): unknown;
 }
 
 /** The headers that say what the body says: required since 2026-07-28. Null where one is missing. */
@@ -29,4 +38,11 @@ export interface Mirrored {
 }
 
 /** Messages one to a line. */
-export const LINES: Exchange = { breaks: "refuse", routed: false, mirrored: null, answerable: null, resumed: false };
+export const LINES: Exchange = {
+  breaks: "refuse",
+  routed: false,
+  mirrored: null,
+  answerable: null,
+  presence: null,
+  resumed: false,
+};

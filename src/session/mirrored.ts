@@ -5,24 +5,24 @@ import { readText } from "../message/text.ts";
 import { FIRST_STATELESS } from "./era.ts";
 import type { Mirrored } from "./exchange.ts";
 import { decodeHeader } from "./header-text.ts";
-import type { Tool } from "./catalogue.ts";
+import type { Catalogue } from "./catalogue.ts";
 import { callAgrees } from "./param-headers.ts";
 import type { TurnDraft } from "./turn.ts";
 
 /**
  * Whether the headers of a request say something else than its body. Whoever routes or filters by the
  * headers must not see another message than the server does. `claim` is where the body says its
- * revision; `tools` are those that are known.
+ * revision; `known` has the tools that are known.
  */
 export function disagrees(
   { message, exchange: { mirrored } }: TurnDraft,
   envelope: RequestEnvelope | NotificationEnvelope,
   claim: Span | null,
-  tools: readonly Tool[],
+  known: Pick<Catalogue, "tools">,
 ): boolean {
   if (mirrored === null) return false;
   if (!agrees(message, envelope, mirrored, claim)) return true;
-  return claim !== null && envelope.kind === "request" && !callAgrees(message, envelope, mirrored.params, tools);
+  return claim !== null && envelope.kind === "request" && !callAgrees(message, envelope, mirrored.params, known.tools);
 }
 
 function agrees(

@@ -13,6 +13,7 @@ import { findMember, readString } from "../message/members.ts";
 import { type Direction, type Message, opposite } from "../message/message.ts";
 import { describeMethod, maySend } from "../message/methods.ts";
 import { createNameReader } from "../message/names.ts";
+import { timeOfArrival } from "./arrival.ts";
 import { isBatch } from "./batch.ts";
 import { type Call, type CallTable, createCall, createCallTable, keepSubject } from "./calls.ts";
 import { type Catalogue, type CatalogueKeeper, createCatalogues } from "./catalogue.ts";
@@ -178,9 +179,9 @@ export function createSession(options: SessionOptions): Session {
     else if (envelope.method.form === "notification") turn.trouble = "notification-with-id";
     else if (table.isFull()) turn.trouble = "too-many-calls";
     else {
-      const version = needsEra(turn, envelope) ? findClaim(turn.message.bytes, envelope.params) : null;
-      const { tools } = catalogues.stateless;
-      if (disagrees(turn, envelope, version, tools)) turn.trouble = "header-mismatch";
+      const { meta } = envelope;
+      const version = meta !== null && needsEra(turn, envelope) ? findClaim(turn.message.bytes, meta) : null;
+      if (disagrees(turn, envelope, version, catalogues.stateless)) turn.trouble = "header-mismatch";
       else turn.opens = openCall(turn, envelope, version === null ? "stateful" : "stateless");
       if (envelope.method.name === "initialize" && envelope.params !== null)
         client = readClientInfo(turn.message.bytes, findMember(turn.message.bytes, envelope.params, "clientInfo"));
@@ -204,15 +205,16 @@ export function createSession(options: SessionOptions): Session {
     }
     turn.answers = call;
     if (!isSameId(envelope.id, call.id)) turn.trouble = "respelled-id";
-    else if (direction === "down" && LEARNT_FROM.has(call.method.name)) learn(turn, envelope, call);
+    else if (direction === "down" && isLearntFrom(call.method.name)) learn(turn, envelope, call);
   }
 
   function openCall({ message: { bytes } }: TurnDraft, envelope: RequestEnvelope, era: Era): Call {
     const { id: callId, method, params, subject } = envelope;
-    const isList = method.name === "tools/list" && learnsTools();
+    const isList = method.name === "tools/list";
     const about = subject === null ? null : keepSubject(names.read(bytes, subject));
-    const cursor = isList && params !== null ? readCursor(bytes, params) : null;
-    return createCall(callId, method, about, cursor, era, now(), catalogues[era].listVersion, null);
+    const cursor = isList && params !== null && learnsTools() ? readCursor(bytes, params) : null;
+    const version = isList ? catalogues[era].listVersion : 0;
+    return createCall(callId, method, about, cursor, era, timeOfArrival(bytes, now), version, null);
   }
 
   function ownCall(callId: Id, { method: name, era, cursor }: Question, claim: Call["claim"]): Call {
@@ -226,7 +228,7 @@ export function createSession(options: SessionOptions): Session {
     const { bytes, direction } = turn.message;
     if (method.form === "request") turn.trouble = "request-without-id";
     else if (!maySend(method.sender, direction)) turn.trouble = "wrong-direction";
-    else if (disagrees(turn, envelope, null, [])) turn.trouble = "header-mismatch";
+    else if (disagrees(turn, envelope, null, catalogues.stateless)) turn.trouble = "header-mismatch";
     else if (method.name === "notifications/cancelled") {
       const given = params === null ? null : findMember(bytes, params, "requestId");
       const key = given === null ? undefined : readId(bytes, given.start, given.end)?.key;
@@ -280,5 +282,7 @@ export function createSession(options: SessionOptions): Session {
 // One for all sessions: the names of tools are not many.
 const names = createNameReader();
 
-/** Whose answers say something about the server. */
-const LEARNT_FROM = new Set(["initialize", "server/discover", "tools/list"]);
+/** Whether the answers to a method say something about the server. */
+function isLearntFrom(method: string): boolean {
+  return method === "tools/list" || method === "initialize" || method === "server/discover";
+}

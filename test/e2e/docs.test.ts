@@ -191,7 +191,7 @@ describe("what a user may meet is on a page", () => {
 
   test("rules and notes that are named elsewhere", () => {
     const names = sources.flatMap((text) =>
-      [...text.matchAll(/"((?:tools|wire):[a-z-]+|session:withdrawn)"|note: "([a-z-]+)"|RULE = "(\w+)"/g)].map(
+      [...text.matchAll(/"((?:tools|wire):[a-z-]+|session:(?:withdrawn|gone))"|note: "([a-z-]+)"|RULE = "(\w+)"/g)].map(
         ([, rule, note, tools]) => rule ?? note ?? tools,
       ),
     );

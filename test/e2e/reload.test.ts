@@ -1,4 +1,6 @@
 import { mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect } from "vitest";
@@ -108,6 +110,39 @@ describe.concurrent("a changed file is taken up while we run", () => {
     await program.hears('"message":"second"');
     program.stdin.end();
     await program.end();
+  });
+
+  test("also one that changed while the server was being reached", async ({ startProgram }) => {
+    const file = place();
+    writeFileSync(file, "tools: { deny: [^delete_] }\n");
+    // The policy has been read by the time that the server is asked. Only then does the file change.
+    const server = createServer((request, response) => {
+      if (request.method !== "POST") return void response.writeHead(405).end();
+      replace(file, "tools: { deny: [^delete_, ^write_] }\n");
+      request.toArray().then(
+        (pieces) => {
+          const { id, method } = JSON.parse(Buffer.concat(pieces).toString()) as { id?: number; method: string };
+          if (id === undefined) return response.writeHead(202).end();
+          const tools = [{ name: "write_note", inputSchema: { type: "object" } }];
+          const capabilities = { tools: {} };
+          const hello = { protocolVersion: "2025-11-25", capabilities, serverInfo: { name: "s", version: "1" } };
+          response.writeHead(200, { "Content-Type": "application/json" });
+          return response.end(
+            JSON.stringify({ jsonrpc: "2.0", id, result: method === "initialize" ? hello : { tools } }),
+          );
+        },
+        () => response.destroy(),
+      );
+    });
+    await new Promise<void>((resolve) => {
+      server.listen(0, "127.0.0.1", resolve);
+    });
+    const { port } = server.address() as AddressInfo;
+    const program = run(startProgram, "--config", file, "--upstream", `http://127.0.0.1:${port}/mcp`, "--listen", "0");
+    await program.complains("listening");
+    await program.complains("policy reloaded");
+    server.closeAllConnections();
+    server.close();
   });
 
   test("on SIGHUP, where clients come by HTTP; else that ends it", async ({ startProgram }) => {

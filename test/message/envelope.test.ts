@@ -24,6 +24,21 @@ function read(text: string, breaks: "allow" | "refuse" = "refuse"): string {
   }
 }
 
+test.each([
+  ['{"_meta":{"a":1},"name":"b"}', '{"a":1}'],
+  ['{"arguments":{"_meta":{}},"\\u005fmeta": {} }', "{}"],
+  ['{"arguments":{"_meta":{}}}', null],
+  ['{"_meta":[{}]}', null],
+  ['{"_meta":null}', null],
+  ["null", null],
+])("where the _meta of params is: %s", (params, meta) => {
+  const bytes = Buffer.from(`{"jsonrpc":"2.0","id":1,"method":"x","params":${params},"_meta":{}}`);
+  const { envelope } = openMessage(whole(bytes), "up", "refuse");
+  const span = envelope.kind === "request" ? envelope.meta : null;
+  expect(envelope.kind).toBe("request");
+  expect(span === null ? null : bytes.toString("utf8", span.start, span.end)).toBe(meta);
+});
+
 const deep = "[".repeat(130) + "]".repeat(130);
 
 describe("what a message says it is", () => {

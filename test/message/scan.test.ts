@@ -150,6 +150,71 @@ describe("the rows of a table", () => {
   });
 });
 
+describe("keys that were learnt from messages before", () => {
+  test("are told from keys that differ in any one byte", () => {
+    for (let length = 0; length <= 70; length++) {
+      const key = "abcdefghij".repeat(7).slice(0, length);
+      for (let place = 0; place < length; place++) {
+        const changed = `${key.slice(0, place)}X${key.slice(place + 1)}`;
+        expectAgreement(`{"${length}":{"${key}":1,"${changed}":2}}`);
+        expectAgreement(`{"${length}":{"${changed}":1,"${changed}":2}}`);
+        expectAgreement(`{"${length}":{"${key}":1,"${key}":2}}`);
+      }
+    }
+  });
+
+  test("are not found where a message ends within them, whatever comes behind its end", () => {
+    const bytes = Buffer.from('{"method":"a","params":{"name":"b","arguments":{"x":1,"a longer key":2}}}');
+    expect(scanWithin(bytes, ALONE).fault).toBeNull();
+    for (let end = 0; end < bytes.length; end++) {
+      expect(scan({ bytes, start: 0, end, ascii: true }).fault).toBe("not-json");
+      expect(scanWithin(bytes.subarray(0, end), ALONE).fault).toBe("not-json");
+    }
+  });
+
+  test("do not lend their meaning to the same keys in other places", () => {
+    const texts = [
+      '{"params":{"name":"a","uri":"b"},"id":1}',
+      '{"params":[{"name":"a","uri":"b"}],"id":1}',
+      '{"params":[[{"name":"a"}],{"params":{"name":"b"}}],"id":1}',
+      '{"result":{"params":{"name":"a"},"id":2},"id":1}',
+      '[{"params":{"name":"a"},"id":1}]',
+      '{"x":{"params":{"name":"a"}},"params":{"params":{"name":"a"}}}',
+      '{"a lost \\u006bey":1,"params":{"name":"a","uri":"b"},"id":1}',
+      '{"params":{"a lost \\u006bey":1,"name":"a"},"id":1}',
+    ];
+    for (const first of texts)
+      for (const second of texts) [first, second, first].forEach((text) => expectAgreement(text));
+  });
+
+  test("are read alike with spaces around them", () => {
+    const text = '{"params":{"name":"a","uri":"b"},"id":1}';
+    const spaced = text.replaceAll(/[{}:,]/g, (token) => ` ${token} `);
+    [text, spaced, text, text.replaceAll(":", " :"), text.replaceAll(",", ", ")].forEach((each) =>
+      expectAgreement(each),
+    );
+  });
+
+  test.each(['"ID":1', '"Params":{}', '"__proto__":1', '"id":1,"id":2', '"\\u0069d":1', '"\\ud800":1'])(
+    "do not include those that have a fault: %s",
+    (members) => {
+      for (const text of [`{${members}}`, `{"a":1,${members}}`, `{"params":{${members}}}`]) {
+        const { fault } = scanWithin(Buffer.from(text), ALONE);
+        for (let again = 0; again < 3; again++) expect(scanWithin(Buffer.from(text), ALONE).fault).toBe(fault);
+        expectAgreement(text);
+      }
+    },
+  );
+
+  test("may be more than are kept", () => {
+    for (let nth = 0; nth < 12_000; nth++) {
+      const keys = [nth % 10, nth % 100, nth % 1000, nth].map((number, place) => `"${"abcd"[place]}${number}":1`);
+      const text = `{"params":{"name":"a",${keys.join(",")}},"id":${nth}}`;
+      expectAgreement(nth % 50 === 0 ? text.replace('"name"', `${keys[3]},"name"`) : text);
+    }
+  });
+});
+
 const wrap = (members: string[]): string => `{"x":{"y":[{${members.join(",")}}]}}`;
 
 test.each([16, 17, 23, 24, 25, 26, 31, 32, 33, 1000])("a key repeated anywhere among %i is found", (count) => {

@@ -148,7 +148,7 @@ describe("a call whose list cannot be had is not forwarded, and is told nothing 
 
 describe("when judging itself goes wrong", () => {
   const broken: ToolFilter = {
-    isFirstTime: false,
+    isFirstTime: () => false,
     notFound: "contract",
     isStrict: false,
     seen: { version: 0, hidden: new Set(), shown: new Set() },

@@ -155,7 +155,12 @@ function startProgram(tag: number, argv: readonly string[], { env, cwd, read = t
       await until(() => text(complaints).includes(part), `complaining ${part}`);
     },
     family,
-    sees: (part) => until(() => family().find(({ command }) => command.includes(part)), `a process ${part}`),
+    // Between fork and exec a process still has the command line of the one that started it.
+    sees: (part) =>
+      until(
+        () => family().find(({ command }) => command !== argv.join(" ") && command.includes(part)),
+        `a process ${part}`,
+      ),
     async end(familyMs = 2000) {
       const { code, signal } = await until(() => over, `the end of ${argv.join(" ")}`, 25_000);
       if (read) await until(() => stdout.readableEnded || stdout.destroyed, "the end of its stdout");

@@ -161,6 +161,7 @@ const NO_REQUEST = {
   id: NO_ID,
   method: { name: "", class: "review", sender: "both", form: "request", subject: null },
   subject: null,
+  meta: null,
 } as const;
 
 /** Shows rules the request that an answer is for. */

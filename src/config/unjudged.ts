@@ -1,0 +1,75 @@
+import { askRule, compileRules, expressionsIn } from "../rules/compiled-rule.ts";
+import type { CelTest } from "../rules/cel.ts";
+import type { Part } from "../rules/fields.ts";
+import type { Rule, RuleAction } from "../rules/rule.ts";
+import { beginLook, type RuleView } from "../rules/view.ts";
+import type { InterceptorSettings } from "../rules/settings.ts";
+import type { Page } from "./page.ts";
+
+/**
+ * Warns of rules that block `initialize` because they cannot judge it: an expression about the arguments of a call fails on a
+ * message that has none, and what cannot be judged does not pass. Nobody sees that in the rule.
+ */
+export function warnOfUnjudged(rules: readonly Rule[], { onError }: InterceptorSettings["chain"], page: Page): void {
+  if (onError === "allow") return;
+  for (const rule of rules) {
+    if (rule.mode !== "on" || rule.actions.every(isWatching)) continue;
+    const doubt = expressionsIn([rule]).length === 0 ? null : findDoubt(rule, page);
+    if (doubt === null) continue;
+    const start = page.source.offset(rule.place);
+    const message = `Rule ${rule.id} cannot judge initialize, and so blocks it (${doubt}): no client can begin a session`;
+    const suggestion = "Put method_equals: tools/call before it, or ask with has(…) first";
+    page.warn({ start, end: start + 1 }, "handshake", message, suggestion);
+  }
+}
+
+/** Whether an action only looks on: a rule that has no others lets pass what it cannot judge. */
+function isWatching(action: RuleAction): boolean {
+  return action.does === "log" || action.does === "metric" || (action.does === "webhook" && !action.waits);
+}
+
+/** Asks a rule about the handshake of a plain client. Returns why it cannot answer; null where it can. */
+function findDoubt(rule: Rule, page: Page): string | null {
+  const expressions = new Map<string, CelTest>();
+  for (const expression of expressionsIn([rule])) {
+    const made = page.engines.cel(expression);
+    // Where the engine is still missing, the file is read again with it.
+    if (typeof made !== "object" || made === null || !("test" in made)) return null;
+    expressions.set(expression, made as CelTest);
+  }
+  const [compiled] = compileRules([rule], (expression) => expressions.get(expression) as CelTest);
+  const view = compiled.moment === "said" ? REQUEST : ANSWER;
+  if (rule.direction !== null && rule.direction !== view.direction) return null;
+  const look = beginLook(view);
+  return askRule(compiled, look) === "unsure" ? (look.doubt?.text ?? null) : null;
+}
+
+function part(value: object): Part {
+  const bytes = Buffer.from(JSON.stringify(value));
+  return { bytes, start: 0, end: bytes.length };
+}
+
+const REVISION = { protocolVersion: "2025-11-25", capabilities: {} };
+
+const REQUEST: RuleView = {
+  kind: "request",
+  direction: "up",
+  method: "initialize",
+  params: part({ ...REVISION, clientInfo: { name: "client", version: "1" } }),
+  result: null,
+  error: null,
+  tool: null,
+  client: "client",
+  identity: null,
+  server: "server",
+  session: { id: "session", ageMs: () => 0, messages: 1, methods: new Map(), calls: () => 0, state: new Map() },
+  sessionIds: () => ["session"],
+  mcpSession: null,
+};
+
+const ANSWER: RuleView = {
+  ...REQUEST,
+  kind: "result",
+  direction: "down",
+  result: part({ ...REVISION, serverInfo: { name: "server", version: "1" } }),
+};
