@@ -120,7 +120,7 @@ async function startRemote(options: ProxyOptions, parts: Parts): Promise<Running
     // A login needs somebody at a screen: whoever started us with a client on stdin.
     loginDirectory: listen === null ? loginDirectory : null,
     onChange(isThere) {
-      log.warn(isThere ? "the server is back" : "the server cannot be reached");
+      log.warn(isThere ? "the server is back" : "the server cannot be reached", { server: hub.server });
       connection?.change(isThere ? "connected" : "disconnected");
       if (isThere || onLoss === "keep") return;
       isLost = true;

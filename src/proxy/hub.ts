@@ -14,17 +14,22 @@ import { createWitness, type Witness } from "../record/witness.ts";
 import type { Rulebook } from "../relay/decide.ts";
 import type { Catalogue } from "../session/catalogue.ts";
 import { type ServerId, UNNAMED_SERVER } from "../session/session-view.ts";
+import type { Tap } from "../wire/tap.ts";
 import type { Limits, Timeouts } from "./limits.ts";
 import { createNameFilters, type NamePolicy, readNames, type ToolManners } from "./names.ts";
 import type { PinKeeper } from "./pin-keeper.ts";
 import { stampPolicy } from "./policy-stamp.ts";
+import { createSafeTap } from "./safe-tap.ts";
 
 /** What all conversations of one proxy have in common: what decides, and who sees it. */
 export interface Hub {
+  readonly server: ServerId;
   readonly rulebook: Rulebook;
   readonly witness: Witness;
   readonly reporter: Reporter;
   readonly seats: SeatOptions;
+  /** Sees the bytes at the edges; null where nothing is attached. */
+  readonly tap: Tap | null;
   readonly makePolicy: MakePolicy;
   /** How lists are kept. */
   readonly tools: Pick<ToolManners, "cache" | "refresh">;
@@ -52,6 +57,8 @@ export interface HubOptions {
   readonly server?: ServerId | null;
   /** Are told what happens. */
   readonly observers?: readonly Observer[];
+  /** Sees the bytes at the edges. */
+  readonly tap?: Tap | null;
 }
 
 const now = (): number => performance.now();
@@ -59,7 +66,7 @@ const now = (): number => performance.now();
 /** Makes what decides and what sees. */
 export function createHub(options: HubOptions): Hub {
   const { deny, allow, pins = null, log, audit, auditAll, limits, timeouts, observe = false, observers = [] } = options;
-  const server = options.server ?? null;
+  const server = options.server ?? UNNAMED_SERVER;
   const names = options.names ?? namesIn(options.policy);
   const reporter = createReporter(log, now);
   const interceptor = options.policy?.interceptor ?? null;
@@ -72,15 +79,17 @@ export function createHub(options: HubOptions): Hub {
   const rulebook: Rulebook = { current: { policy, chain: null, observe: false, stamp } };
   const { cache, refresh } = names.tools;
   return {
+    server,
     rulebook,
     witness,
     reporter,
+    tap: options.tap == null ? null : createSafeTap(options.tap, reporter),
     makePolicy,
     tools: { cache, refresh },
     seats: {
       rulebook,
       witness,
-      server: server ?? UNNAMED_SERVER,
+      server,
       maxOpenCalls: limits.maxOpenCalls,
       maxParkedBytes: limits.maxParkedBytes,
       maxDepth: Math.min(limits.maxDepth, MAX_DEPTH),

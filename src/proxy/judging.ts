@@ -2,6 +2,7 @@ import type { NameSettings, PolicySettings } from "../config/settings.ts";
 import type { Pattern } from "../policy/patterns.ts";
 import type { Log } from "../record/log/log.ts";
 import type { Observer } from "../record/observers.ts";
+import type { Tap } from "../wire/tap.ts";
 import type { Engine } from "./engine.ts";
 import { tellPlainly } from "./happenings.ts";
 import { createHub, type Hub, loadResultJudge, namesIn } from "./hub.ts";
@@ -26,6 +27,7 @@ interface Parts {
 /** Parts of ours that see what happens from inside, which a program that uses the library does not. */
 export interface Attached {
   readonly observers?: readonly Observer[];
+  readonly tap?: Tap;
 }
 
 /** Whether there is more to judge by than names. The engine is loaded only then. */
@@ -45,7 +47,17 @@ export async function openHub(options: ProxyOptions, { log, limits, timeouts, at
   // Between a client and a child on stdio, what it takes to name the command is loaded only where somebody can see the name.
   const isSeen = audit !== null || observers.length > 0 || needsEngine(options) || !isOnStdio(options);
   const server = isSeen ? (await import("./server-name.ts")).nameServer(options) : null;
-  const hub = createHub({ ...judges, server, observers, log, audit, auditAll, limits, timeouts });
+  const hub = createHub({
+    ...judges,
+    server,
+    observers,
+    tap: attached.tap ?? null,
+    log,
+    audit,
+    auditAll,
+    limits,
+    timeouts,
+  });
   const results = await loadResultJudge(options.validate ?? policy?.validate ?? "lists", hub.reporter);
   if (results !== null) {
     const { current } = hub.rulebook;

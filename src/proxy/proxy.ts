@@ -187,6 +187,7 @@ export async function openProxy(options: ProxyOptions, attached: Attached = {}):
     maxBufferBytes: limits.maxBufferBytes,
     graceMs: timeouts.childGrace,
     slowReaderMs: timeouts.slowReader,
+    tap: hub.tap,
   });
   const connection = createConnection({
     url: null,

@@ -66,6 +66,7 @@ export async function findRemote(options: RemoteOptions): Promise<RemoteServer> 
     ca,
     env: process.env,
     maxConnections: limits.maxUpstreamConnections,
+    tap: hub.tap,
     onShortage: createAlarm((detail) => hub.witness.trouble("http:no-room", `could not send a request: ${detail}`)),
   };
   const pool = createPool(address, connecting, () => watch?.suspect());
@@ -233,6 +234,7 @@ export function joinRemote(
     maxMessageBytes: limits.maxMessageBytes,
     maxBufferBytes: limits.maxBufferBytes,
     slowReaderMs: timeouts.slowReader,
+    tap: hub.tap,
   });
 
   hub.witness.opened(seat.session);

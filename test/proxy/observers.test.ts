@@ -2,6 +2,7 @@ import { PassThrough } from "node:stream";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import type { ProxyHappening } from "../../src/proxy/happenings.ts";
 import { createProxy, openProxy, type ProxyOptions } from "../../src/proxy/proxy.ts";
+import { createLog } from "../../src/record/log/log.ts";
 import { INITIALIZE, type NearGateway, openGateway } from "../support/near-gateway.ts";
 import { readSettings } from "../support/rules.ts";
 import { becomes, beNear, type NearClient, replyWith, resultFor, startScripted } from "../support/scripted-http.ts";
@@ -243,6 +244,20 @@ test("parts of ours see the turn itself, before the observers of the program", a
   input.end(`${JSON.stringify({ jsonrpc: "2.0", method: "notifications/initialized" })}\n`);
   await proxy.ended;
   expect(order).toEqual(["session", "program session", "turn", "program judged", "session", "program session"]);
+});
+
+test("a line of the log that concerns one server says which", async () => {
+  const lines: string[] = [];
+  const log = createLog({ level: "debug", write: (line) => void lines.push(line) });
+  const gateway = await begin({ log });
+  const { status } = await gateway.post(
+    { id: 1, method: "tools/call", params: { name: "die", arguments: {} } },
+    await gateway.open(),
+  );
+  expect(status).toBe(200);
+  await becomes(() => lines.some((line) => line.includes("a server ended")));
+  for (const text of ["started", "a server ended"])
+    expect(lines.find((line) => line.includes(` ${text} `))).toMatch(/ server=".*obliging\.mjs"\n$/);
 });
 
 test("observers have to be functions", async () => {

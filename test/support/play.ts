@@ -52,6 +52,7 @@ export interface StageOptions {
   readonly onLearnt?: (catalogue: Catalogue) => void;
   readonly onExhausted?: () => void;
   readonly onIntroduced?: () => void;
+  readonly server?: string;
 }
 
 /** A relay between two sides that tests speak for. Its clock is theirs. */
@@ -74,6 +75,7 @@ export function stage(policy: Policy, options: StageOptions = {}) {
     onLearnt: options.onLearnt ?? (() => {}),
     onExhausted: options.onExhausted ?? (() => {}),
     onIntroduced: options.onIntroduced ?? (() => {}),
+    server: options.server,
     say: (direction, payload) => (direction === "up" ? toServer : toClient).writeLine(payload),
     now,
     ...(options.owner === undefined ? {} : { owner: options.owner }),
