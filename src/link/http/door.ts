@@ -121,6 +121,7 @@ export async function openDoor(options: DoorOptions): Promise<Door> {
       if (client !== undefined) requests.give(client);
     },
     excess: () => options.onTrouble("http:pipeline", "closed a connection: too many requests were sent on it at once"),
+    waitMs: times.request,
   });
   const onRequest = (request: IncomingMessage, response: ServerResponse): void => {
     silent.delete(request.socket);
