@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import type { Id } from "../message/id.ts";
 import type { Message } from "../message/message.ts";
 import type { Method } from "../message/methods.ts";
-import type { Era } from "./era.ts";
+import type { Era } from "../message/protocol.ts";
 
 /** A request that somebody waits for. */
 export interface Call {
