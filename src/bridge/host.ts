@@ -1,3 +1,4 @@
+import { HEADERS } from "../message/protocol.ts";
 import type { Visit } from "../link/http/door.ts";
 import { replyEmpty, replyError } from "../link/http/reply.ts";
 import { openMessage, whole } from "../message/message.ts";
@@ -98,7 +99,7 @@ export function createHost(options: HostOptions): ClientSide {
         if (envelope.kind === "opaque" && stateless !== null) return stateless.post(visit, body);
         return replyError(response, 400, SESSION_MISSING, null);
       }
-      admit(visit, false, (opened) => opened.post(visit, body, ["Mcp-Session-Id", opened.id]));
+      admit(visit, false, (opened) => opened.post(visit, body, [HEADERS.session, opened.id]));
     });
   }
 

@@ -21,7 +21,7 @@ import type { ClientSide } from "./client-side.ts";
 import { type Brake, createBrake } from "./brake.ts";
 import type { WatchedStream } from "./event-trail.ts";
 import type { Guest, GuestBook } from "./guest-book.ts";
-import { exchangeFor, mirrorHeaders } from "./mirror.ts";
+import { exchangeFor, mirrorAnew } from "./mirror.ts";
 import { answerHere, forget, NO_SESSION, NOT_ALLOWED, readMessage } from "./refusal.ts";
 import { bodiesFor, callsOf } from "./server-end.ts";
 import { ABOUT_BODY, headersFor, keepHeaders } from "./reply-headers.ts";
@@ -78,7 +78,7 @@ export function createThrough(options: ThroughOptions): ClientSide {
     if (onward === "untouched" || outcome.isUnchanged === true)
       return send(visit, guest, { body, onSent }, calls, bodiesFor(calls), back, withoutResumption(visit.head));
     const given = withoutResumption(visit.head);
-    const lines = turns.length === 1 ? mirrorAnew(given, guest, turns[0].message) : given;
+    const lines = turns.length === 1 ? mirrorChanged(given, guest, turns[0].message) : given;
     send(visit, guest, { body: onward, onSent }, calls, bodiesFor(calls), back, lines);
   }
 
@@ -290,10 +290,7 @@ function giveHead(response: ServerResponse, status: number, headers: string[]): 
 }
 
 /** Header lines that say what the body says, after that was changed. */
-function mirrorAnew(lines: string, { seat }: Guest, message: Message): string {
+function mirrorChanged(lines: string, { seat }: Guest, message: Message): string {
   const { tools } = seat.session.catalogue("stateless");
-  const mirrored = mirrorHeaders(message, (name) => tools.find((tool) => tool.name === name)?.raw ?? null);
-  return mirrored === null ? lines : lines.replaceAll(MIRRORED, "") + mirrored;
+  return mirrorAnew(lines, message, (name) => tools.find((tool) => tool.name === name)?.raw ?? null);
 }
-
-const MIRRORED = /^(?:mcp-(?:method|name|protocol-version|param-[^:]*)):.*\r\n/gim;

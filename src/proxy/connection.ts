@@ -1,6 +1,6 @@
 import type { ToolFilter } from "../policy/tool-filter.ts";
 import type { Catalogue } from "../session/catalogue.ts";
-import type { Era } from "../session/era.ts";
+import type { Era } from "../message/protocol.ts";
 import { freezeDeeply } from "./freeze.ts";
 import type { FilteredTool } from "./model.ts";
 

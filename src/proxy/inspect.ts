@@ -7,7 +7,7 @@ import type { Log } from "../record/log/log.ts";
 import { createOutlet } from "../relay/outlet.ts";
 import type { PinState } from "../policy/pins.ts";
 import type { Catalogue, ToolFaults } from "../session/catalogue.ts";
-import type { Era } from "../session/era.ts";
+import type { Era } from "../message/protocol.ts";
 import { LINES } from "../session/exchange.ts";
 import { createLineFramer } from "../wire/lines.ts";
 import { DEFAULT_LIMITS, DEFAULT_TIMEOUTS } from "./limits.ts";

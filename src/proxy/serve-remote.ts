@@ -2,7 +2,7 @@ import { CLOSED } from "../bridge/answers.ts";
 import { createGuestBook, type Guest } from "../bridge/guest-book.ts";
 import { joinSides, type Paths } from "../bridge/client-side.ts";
 import { createHost } from "../bridge/host.ts";
-import { mirrorHeaders } from "../bridge/mirror.ts";
+import { mirrorAnew } from "../bridge/mirror.ts";
 import { createOauthPass } from "../bridge/oauth.ts";
 import { noteRefusal } from "../bridge/refusal.ts";
 import { createSeat } from "../bridge/seats.ts";
@@ -71,8 +71,7 @@ export function createRemoteService({
     if (guest.id !== null && guest.headers === "") return answerInstead(listener, calls, CLOSED);
     let reading: ReturnType<typeof readResponse> | null = null;
     // The client's own headers speak of another message.
-    const mirrored = mirrorHeaders(about, () => null);
-    const headers = mirrored === null ? guest.headers : guest.headers.replaceAll(MIRRORED, "") + mirrored;
+    const headers = mirrorAnew(guest.headers, about, () => null);
     pool.send(
       { method: "POST", path: found.address.path, headers: headers + ENCODING + server.headers(), body: payload },
       {
@@ -157,9 +156,6 @@ export function createRemoteService({
 
 /** Does not care what comes of a request. */
 const DEAF: UpstreamListener = { head: () => {}, body: () => {}, done: () => {}, failed: () => {} };
-
-/** The headers that say what a body says. */
-const MIRRORED = /^mcp-(?:method|name|protocol-version|param-[^:\r\n]*):.*\r\n/gim;
 
 /** Bodies are read: what is packed could not be judged. */
 const ENCODING = "Accept-Encoding: identity\r\n";

@@ -1,3 +1,4 @@
+import { HEADERS } from "../../message/protocol.ts";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import { ProxyError } from "../../errors.ts";
@@ -277,7 +278,7 @@ const SESSION_ID = /^[\x21-\x7e]{1,1024}$/;
 
 const CORS = (origin: string): readonly (readonly [string, string])[] => [
   ["Access-Control-Allow-Origin", origin],
-  ["Access-Control-Expose-Headers", "Mcp-Session-Id, MCP-Protocol-Version, WWW-Authenticate"],
+  ["Access-Control-Expose-Headers", `${HEADERS.session}, ${HEADERS.version}, WWW-Authenticate`],
   ["Vary", "Origin"],
 ];
 
