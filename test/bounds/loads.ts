@@ -13,6 +13,8 @@ export interface Load {
   readonly maxMegabytes: number;
   /** Milliseconds for which the event loop may stand still. */
   readonly maxStallMs: number;
+  /** The share of it that is done in a short run, and what that may cost; null where it would be too little to show. */
+  readonly short: { readonly scale: number; readonly maxMegabytes: number } | null;
   /** Does it. `scale` is 1 for all of it, and less for a short run. What it returns is checked to be true. */
   readonly run: (stage: Stage, scale: number) => Promise<Readonly<Record<string, boolean>>>;
 }
@@ -26,7 +28,7 @@ export interface Cost {
 }
 
 /** Runs a load, and says what was wrong. */
-export async function runLoad(load: Load, scale: number): Promise<Cost> {
+export async function runLoad(load: Load, scale = 1, maxMegabytes = load.maxMegabytes): Promise<Cost> {
   const stage = await setStage(load.stage);
   const started = performance.now();
   try {
@@ -35,7 +37,7 @@ export async function runLoad(load: Load, scale: number): Promise<Cost> {
     const megabytes = Math.round(stage.peak());
     const stallMs = Math.round(stage.stall());
     const complaints = Object.entries(found).flatMap(([what, isSo]) => (isSo ? [] : [what]));
-    if (megabytes > load.maxMegabytes) complaints.push(`${megabytes} MB of memory, more than ${load.maxMegabytes}`);
+    if (megabytes > maxMegabytes) complaints.push(`${megabytes} MB of memory, more than ${maxMegabytes}`);
     if (stallMs > load.maxStallMs) complaints.push(`stood still for ${stallMs} ms, more than ${load.maxStallMs}`);
     return { megabytes, stallMs, seconds: (performance.now() - started) / 1000, complaints };
   } finally {
@@ -155,6 +157,7 @@ export const LOADS: readonly Load[] = [
     stage: {},
     maxMegabytes: 400,
     maxStallMs: 1000,
+    short: { scale: 0.05, maxMegabytes: 150 },
     async run(stage, scale) {
       const body = call(1, "x".repeat(LARGE * scale));
       const socket = await dial({ port: stage.port });
@@ -172,6 +175,7 @@ export const LOADS: readonly Load[] = [
     stage: inBytes("application/json", result, LARGE),
     maxMegabytes: 400,
     maxStallMs: 1000,
+    short: { scale: 0.2, maxMegabytes: 150 },
     run: async (stage, scale) => ({ "it is answered": await isAnswered(stage, call(1, String(scale))) }),
   },
   {
@@ -179,6 +183,7 @@ export const LOADS: readonly Load[] = [
     stage: inBytes("text/event-stream", (id, bytes) => `data: ${result(id, bytes)}\n\n`, LARGE),
     maxMegabytes: 400,
     maxStallMs: 1000,
+    short: { scale: 0.2, maxMegabytes: 150 },
     run: async (stage, scale) => ({ "it is answered": await isAnswered(stage, call(1, String(scale))) }),
   },
   {
@@ -190,6 +195,7 @@ export const LOADS: readonly Load[] = [
     ),
     maxMegabytes: 400,
     maxStallMs: 1000,
+    short: { scale: 0.05, maxMegabytes: 150 },
     run: async (stage, scale) => ({ "it is answered": await isAnswered(stage, call(1, String(scale))) }),
   },
   {
@@ -197,6 +203,7 @@ export const LOADS: readonly Load[] = [
     stage: { answer: answerLarge("json") },
     maxMegabytes: 700,
     maxStallMs: 1000,
+    short: { scale: 0.5, maxMegabytes: 600 },
     run: leaveUnread,
   },
   {
@@ -204,6 +211,7 @@ export const LOADS: readonly Load[] = [
     stage: { answer: answerLarge("event") },
     maxMegabytes: 700,
     maxStallMs: 1000,
+    short: { scale: 0.5, maxMegabytes: 600 },
     run: leaveUnread,
   },
   {
@@ -223,6 +231,7 @@ export const LOADS: readonly Load[] = [
     },
     maxMegabytes: 400,
     maxStallMs: 1000,
+    short: { scale: 0.2, maxMegabytes: 150 },
     async run(stage, scale) {
       const socket = await dial({ port: stage.port });
       let answers = 0;
@@ -244,6 +253,7 @@ export const LOADS: readonly Load[] = [
     stage: {},
     maxMegabytes: 400,
     maxStallMs: 1000,
+    short: null,
     async run(stage, scale) {
       const sockets: Socket[] = [];
       for (let nth = 0; nth < 100 * scale; nth++) {
@@ -269,6 +279,7 @@ export const LOADS: readonly Load[] = [
     },
     maxMegabytes: 400,
     maxStallMs: 1000,
+    short: { scale: 0.12, maxMegabytes: 400 },
     async run(stage, scale) {
       const sockets: Socket[] = [];
       const body = call(1, "x".repeat(LARGE));
@@ -288,6 +299,7 @@ export const LOADS: readonly Load[] = [
     stage: {},
     maxMegabytes: 250,
     maxStallMs: 1000,
+    short: { scale: 0.05, maxMegabytes: 150 },
     async run(stage, scale) {
       let opened = 0;
       const params = { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: { name: "x", version: "1" } };
@@ -315,6 +327,7 @@ export const LOADS: readonly Load[] = [
     stage: { descriptors: 160, answer: ({ message }) => message.id === "never" },
     maxMegabytes: 200,
     maxStallMs: 1000,
+    short: { scale: 1, maxMegabytes: 150 },
     async run(stage) {
       const sockets: Socket[] = [];
       const never = write({ headers: HEADERS, body: call(0).replace('"id":0', '"id":"never"') });
@@ -341,6 +354,7 @@ export const LOADS: readonly Load[] = [
     stage: { command: fixture("obliging.mjs") },
     maxMegabytes: 700,
     maxStallMs: 1000,
+    short: null,
     async run(stage, scale) {
       const meta = `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"x","version":"1"},"io.modelcontextprotocol/clientCapabilities":{}}`;
       const large = (bytes: number): string =>

@@ -21,6 +21,7 @@ export function readBody(
   if (length !== null && Number(length) <= MAX_UNCOUNTED_BYTES) return readSmall(request, done);
   const pieces = createPieces();
   let isOver = false;
+  let burst = 0; // pieces that came since others had their turn
   let claim: Claim | null = null; // most bodies are too small to be counted
   const release = (): void => claim?.release();
 
@@ -48,6 +49,7 @@ export function readBody(
   request.on("data", (chunk: Buffer) => {
     if (isOver) return;
     pieces.push(chunk);
+    if (++burst === MAX_BURST) giveOthersATurn();
     count(pieces.weight);
     if (pieces.size > maxBytes) finish("too-large");
   });
@@ -56,6 +58,16 @@ export function readBody(
     isOver = true;
     forget();
   });
+
+  /** One read may bring ten thousand pieces, and the system brings up to 32 reads before anybody else is heard. */
+  function giveOthersATurn(): void {
+    const { socket } = request;
+    socket.pause();
+    setImmediate(() => {
+      burst = 0;
+      socket.resume();
+    });
+  }
 
   function forget(): void {
     pieces.release(nothing); // the request may go on, and with it all that listens to it
@@ -80,5 +92,7 @@ function readSmall(request: IncomingMessage, done: (body: Buffer, sent: () => vo
 }
 
 const NOTHING = Buffer.alloc(0);
+/** Pieces of one body after which others have their turn. */
+const MAX_BURST = 1000;
 
 function nothing(): void {}

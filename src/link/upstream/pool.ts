@@ -58,6 +58,8 @@ interface Connection {
   readonly socket: Socket;
   readonly reader: ResponseReader;
   isIdle: boolean;
+  /** Whether its request wants nothing more to be read for now. */
+  isHeld: boolean;
   /** When it has been idle for too long. */
   idleUntil: number;
 }
@@ -95,6 +97,7 @@ export function createPool(address: Address, options: PoolOptions, onTrouble: ()
     // The last response may have ended while it was paused. A connection that is not read answers nobody.
     if (socket.isPaused()) socket.resume();
     connection.isIdle = true;
+    connection.isHeld = false;
     connection.idleUntil = Date.now() + idleLimitMs;
     idle.push(connection);
     sweeper ??= setInterval(sweep, SWEEP_MS).unref();
@@ -107,10 +110,16 @@ export function createPool(address: Address, options: PoolOptions, onTrouble: ()
   }
 
   function adopt(socket: Socket): Connection {
-    const connection: Connection = { socket, reader: createResponseReader(), isIdle: false, idleUntil: 0 };
+    const connection: Connection = {
+      socket,
+      reader: createResponseReader(),
+      isIdle: false,
+      isHeld: false,
+      idleUntil: 0,
+    };
     socket.on("data", (chunk: Buffer) => {
       if (connection.isIdle) socket.destroy(); // nobody asked
-      else connection.reader.push(chunk);
+      else if (connection.reader.push(chunk) > MAX_STEPS) giveOthersATurn(connection);
     });
     socket.on("error", () => {}); // "close" follows
     socket.on("close", (hadError: boolean) => {
@@ -196,7 +205,7 @@ export function createPool(address: Address, options: PoolOptions, onTrouble: ()
           },
           method,
         );
-        if (isPaused) connection.socket.pause();
+        if (isPaused) hold(connection, true);
         const leave = (): void => {
           if (isOver) return;
           hasLeft = true;
@@ -245,11 +254,11 @@ export function createPool(address: Address, options: PoolOptions, onTrouble: ()
         },
         pause() {
           isPaused = true;
-          current?.socket.pause();
+          if (current !== undefined) hold(current, true);
         },
         resume() {
           isPaused = false;
-          current?.socket.resume();
+          if (current !== undefined) hold(current, false);
         },
       };
     },
@@ -277,6 +286,22 @@ export function createPool(address: Address, options: PoolOptions, onTrouble: ()
   };
 }
 
+function hold(connection: Connection, isHeld: boolean): void {
+  connection.isHeld = isHeld;
+  if (isHeld) connection.socket.pause();
+  else connection.socket.resume();
+}
+
+/** The system brings up to 32 reads of a socket before anybody else is heard, and each of them may take long. */
+function giveOthersATurn(connection: Connection): void {
+  connection.socket.pause();
+  setImmediate(() => {
+    if (!connection.isHeld) connection.socket.resume();
+  });
+}
+
+/** Steps of reading one response after which others have their turn. */
+const MAX_STEPS = 2000;
 const PROBE_MS = 5000;
 const TOO_MANY = new ConnectionError(
   "NO_ROOM",
