@@ -3,6 +3,7 @@ import { defineConfig } from "vitest/config";
 /** Through the built command, with real processes, and not in a hurry: two files at a time. */
 const PATIENT = [
   "cases",
+  "check",
   "command",
   "config",
   "docs",
@@ -20,6 +21,7 @@ const PATIENT = [
   "peers-filter",
   "peers-mcporter",
   "pinning",
+  "policies",
   "peers-modern",
   "peers-servers",
   "peers-spelling",

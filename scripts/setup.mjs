@@ -17,22 +17,36 @@ export function say(text) {
   process.stderr.write(`${text}\n`);
 }
 
-/** Installs what a package.json asks for, unless that has been done. */
+/** Installs what the lockfile of a folder lists, unless that has been done. */
 export function install(folder = root) {
   const lock = join(folder, "package-lock.json");
   const stamp = join(folder, "node_modules", ".fairlead-installed");
   const wanted = digest([lock], process.version);
-  if (read(stamp) === wanted) return;
+  const found = read(stamp);
+  if (found === wanted) return;
+  // Somebody ran `npm ci` or `npm install` here before us.
+  if (found === "" && isInstalled(folder, lock)) return writeFileSync(stamp, wanted);
   const name = folder === root ? "dependencies" : `dependencies of ${folder.slice(root.length + 1)}`;
   say(`Installing ${name} …`);
-  // By the lockfile, like `npm ci`. That one refuses a lockfile from which optional packages for
-  // other platforms are missing, and registries do not always have them all.
-  const quiet = ["--no-save", "--no-audit", "--no-fund", "--loglevel=error"];
-  // No package runs a script of its own. And an npm that started us, say `npm publish --dry-run`, hands its options on.
+  const quiet = ["--no-audit", "--no-fund", "--loglevel=error"];
+  // Install scripts of packages are not run. And an npm that started this script, say `npm install -g .` or
+  // `npm publish --dry-run`, passes its own options on in the environment: these undo them.
+  const own = ["--ignore-scripts", "--no-dry-run", "--no-global", "--include=dev"];
   // Peers may ask for another Node than ours: some are run with one of their own.
   const strict = folder === root ? "--engine-strict" : "--no-engine-strict";
-  run(...npm("install", "--ignore-scripts", "--no-dry-run", "--no-global", strict, ...quiet), { cwd: folder });
+  run(...npm("ci", ...own, strict, ...quiet), { cwd: folder });
   writeFileSync(stamp, wanted);
+}
+
+/** Whether npm's own record of what is in node_modules has every package of the lockfile that is not optional. */
+function isInstalled(folder, lock) {
+  const record = read(join(folder, "node_modules", ".package-lock.json"));
+  if (record === "") return false;
+  const { packages: there } = JSON.parse(record);
+  const { packages: wanted } = JSON.parse(readFileSync(lock, "utf8"));
+  return Object.entries(wanted).every(
+    ([path, { version, optional }]) => path === "" || optional === true || there[path]?.version === version,
+  );
 }
 
 /** Builds the command and the library, unless that has been done; `anew` builds them all the same. */

@@ -34,7 +34,10 @@ export class ProxyError extends Error {
   }
 }
 
-/** Why a server could not be reached. `message` is safe to show; the details are for the log. */
+/**
+ * Why a server at a URL could not be used: the `cause` of a ProxyError with CONNECTION_FAILED or TOOL_LIST_FAILED.
+ * `message` is safe to show; the details are for the log.
+ */
 export class ConnectionError extends Error {
   /** NO_ROOM is a want of ours, not of the server's: too many connections, or no file descriptors left. */
   readonly code: "TIMEOUT" | "REFUSED" | "INVALID_RESPONSE" | "NO_ROOM";

@@ -3,16 +3,21 @@ export type {
   InterceptedSession,
   Interceptor,
   InterceptResult,
+  MethodCounts,
   MethodInterceptor,
+  TransformFunction,
+  TransformSubject,
 } from "./chain/interceptors/interceptor.ts";
 export { ConnectionError, ProxyError, type ProxyErrorCode } from "./errors.ts";
 export type { PolicySettings } from "./policy/file/settings.ts";
 export { parsePattern, parsePatternList, type Pattern } from "./policy/patterns.ts";
+export type { UpstreamConnection } from "./proxy/connection.ts";
 export type { ConversationEnd, ClientSide } from "./proxy/conversation.ts";
 export { inspectTools, type InspectOptions, type InspectReport, type ToolReport } from "./proxy/inspect.ts";
+export type { StartProgress } from "./proxy/patience.ts";
 export { DEFAULT_LIMITS, DEFAULT_TIMEOUTS, type Limits, type Timeouts } from "./proxy/limits.ts";
 export { loadPolicyFile } from "./proxy/load-policy.ts";
-export type { FilteredTool, ProxyConfig, ToolFilterResult } from "./proxy/model.ts";
+export type { FilteredTool, ProxyConfig, SessionStatistics, ToolFilterResult } from "./proxy/model.ts";
 export type { NameLists, NameOptions } from "./proxy/names.ts";
 export type { LoadedPolicy } from "./proxy/policy-file.ts";
 export { createProxy, type ListenSettings, type Proxy, type ProxyOptions } from "./proxy/proxy.ts";

@@ -7,8 +7,10 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   errors: [],
   wire: [],
   message: [],
+  text: ["message"],
+  filter: ["message", "text"],
   session: ["message"],
-  policy: ["errors", "message", "session"],
+  policy: ["errors", "text", "message", "session"],
   action: ["message", "session", "policy"],
   chain: ["message", "session", "policy", "action"],
   record: ["errors", "message", "session", "policy", "action"],
@@ -16,7 +18,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   link: ["errors", "wire", "relay"],
   bridge: ["errors", "wire", "message", "session", "policy", "action", "chain", "record", "relay", "link"],
   proxy: ["errors", "wire", "message", "session", "policy", "action", "chain", "record", "relay", "link", "bridge"],
-  cli: ["errors", "proxy", "policy", "chain", "record", "message"],
+  cli: ["errors", "text", "proxy", "policy", "chain", "record", "message"],
   index: ["errors", "proxy", "policy", "chain", "session", "record", "message"],
 };
 

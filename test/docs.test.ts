@@ -30,8 +30,8 @@ function policiesIn(text: string): string[] {
     .map((line) => {
       const [, name] = /^- (\w+)/.exec(line) ?? [];
       const rest = CONDITIONS.has(name)
-        ? `conditions:\n        ${line}\n      actions: [allow]`
-        : `actions:\n        ${line}`;
+        ? `conditions:\n        ${line}\n      actions: [{ log: { message: x } }]`
+        : `conditions: [{ tool_matches: x }]\n      actions:\n        ${line}`;
       return `interceptor:\n  rules:\n    - id: r\n      ${rest}\n`;
     });
 }

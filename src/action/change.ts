@@ -3,7 +3,7 @@ import { cutElements, type Edit } from "../message/edit.ts";
 import type { Span } from "../message/envelope.ts";
 import { afterString, eachMember, endOfValue, listElements, skipSpace } from "../message/members.ts";
 import type { Message } from "../message/message.ts";
-import { readText } from "../message/text.ts";
+import { isSpelled } from "../message/spelling.ts";
 import type { Field, Json } from "../policy/rules/rule.ts";
 import { encodeJson } from "./encode.ts";
 
@@ -128,7 +128,7 @@ function seek(bytes: Buffer, start: number, step: string | number): Sought | nul
     let isIt = nth === step;
     if (!isArray) {
       const end = afterString(bytes, at);
-      isIt = readText(bytes, at + 1, end - 1) === key;
+      isIt = isSpelled(bytes, at + 1, end - 1, key);
       at = skipSpace(bytes, skipSpace(bytes, end) + 1);
     }
     if (isIt) return { isArray, value: at, count: nth, last };

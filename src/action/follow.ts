@@ -1,9 +1,17 @@
-import { canonicalNumber } from "../message/canonical.ts";
-import { OPEN_ARRAY, OPEN_OBJECT, QUOTE } from "../message/characters.ts";
+import { canonicalNumber } from "../message/canonical-number.ts";
+import {
+  CLOSE_ARRAY,
+  CLOSE_OBJECT,
+  COMMA as COMMA_BYTE,
+  OPEN_ARRAY,
+  OPEN_OBJECT,
+  QUOTE,
+} from "../message/characters.ts";
 import { cutElements, type Edit } from "../message/edit.ts";
 import type { Span } from "../message/envelope.ts";
 import { flatten } from "../message/flatten.ts";
-import { eachMember, listElements } from "../message/members.ts";
+import { createEndFinder, type FindEnd } from "../message/ends.ts";
+import { afterString, skipSpace } from "../message/members.ts";
 import { readText } from "../message/text.ts";
 
 /** A value in bytes that have been validated. */
@@ -18,64 +26,85 @@ export interface Placed {
  */
 export function follow(value: Placed, wanted: Placed): Edit[] {
   const edits: Edit[] = [];
+  const [endOf, endOfWanted] = [createEndFinder(value.bytes, value.span), createEndFinder(wanted.bytes, wanted.span)];
   compare(value, wanted, edits);
   return edits;
-}
 
-function compare(value: Placed, wanted: Placed, edits: Edit[]): void {
-  const kind = value.bytes[value.span.start];
-  if (kind === wanted.bytes[wanted.span.start]) {
-    if (kind === OPEN_OBJECT) return compareObjects(value, wanted, edits);
-    if (kind === OPEN_ARRAY) return compareArrays(value, wanted, edits);
+  function compare(one: Placed, other: Placed, found: Edit[]): void {
+    const kind = one.bytes[one.span.start];
+    if (kind === other.bytes[other.span.start]) {
+      if (kind === OPEN_OBJECT) return compareObjects(one, other, found);
+      if (kind === OPEN_ARRAY) return compareArrays(one, other, found);
+    }
+    if (!isSameScalar(one, other)) found.push({ span: one.span, by: copy(other) });
   }
-  if (!isSameScalar(value, wanted)) edits.push({ span: value.span, by: copy(wanted) });
-}
 
-function compareObjects(value: Placed, wanted: Placed, edits: Edit[]): void {
-  const next = new Map<string, Span>();
-  eachMember(wanted.bytes, wanted.span, (key, span) => next.set(key, span));
-  const members: (Span & { readonly key: string; readonly value: Span })[] = [];
-  eachMember(value.bytes, value.span, (key, span, start) => members.push({ key, value: span, start, end: span.end }));
-  const cuts = cutElements(members, (index) => !next.has(members[index].key));
-  const inner: Edit[] = [];
-  let kept = 0;
-  for (const member of members) {
-    const span = next.get(member.key);
-    next.delete(member.key);
-    if (span === undefined) continue;
-    kept++;
-    compare({ bytes: value.bytes, span: member.value }, { bytes: wanted.bytes, span }, inner);
+  function compareObjects(one: Placed, other: Placed, found: Edit[]): void {
+    const next = new Map<string, Span>();
+    for (const { key, value: span } of listMembers(other, endOfWanted)) next.set(key, span);
+    const members = listMembers(one, endOf);
+    const cuts = cutElements(members, (index) => !next.has(members[index].key));
+    let [cut, kept] = [0, 0];
+    for (const member of members) {
+      while (cut < cuts.length && cuts[cut].span.start <= member.start) found.push(cuts[cut++]);
+      const span = next.get(member.key);
+      next.delete(member.key);
+      if (span === undefined) continue;
+      kept++;
+      compare({ bytes: one.bytes, span: member.value }, { bytes: other.bytes, span }, found);
+    }
+    for (; cut < cuts.length; cut++) found.push(cuts[cut]);
+    const added = Array.from(next, ([key, span]) =>
+      Buffer.concat([Buffer.from(`${JSON.stringify(key)}:`), copy({ bytes: other.bytes, span })]),
+    );
+    append(one, members, kept, added, found);
   }
-  const added = Array.from(next, ([key, span]) =>
-    Buffer.concat([Buffer.from(`${JSON.stringify(key)}:`), copy({ bytes: wanted.bytes, span })]),
-  );
-  append(value, members, kept, added, [...cuts, ...inner], edits);
-}
 
-function compareArrays(value: Placed, wanted: Placed, edits: Edit[]): void {
-  const elements = listElements(value.bytes, value.span);
-  const next = listElements(wanted.bytes, wanted.span);
-  const cuts = cutElements(elements, (index) => index >= next.length);
-  const inner: Edit[] = [];
-  const kept = Math.min(elements.length, next.length);
-  for (let index = 0; index < kept; index++) {
-    compare({ bytes: value.bytes, span: elements[index] }, { bytes: wanted.bytes, span: next[index] }, inner);
+  function compareArrays(one: Placed, other: Placed, found: Edit[]): void {
+    const elements = listElements(one, endOf);
+    const next = listElements(other, endOfWanted);
+    const kept = Math.min(elements.length, next.length);
+    for (let index = 0; index < kept; index++) {
+      compare({ bytes: one.bytes, span: elements[index] }, { bytes: other.bytes, span: next[index] }, found);
+    }
+    // All that is cut stands behind what is kept.
+    for (const cut of cutElements(elements, (index) => index >= next.length)) found.push(cut);
+    const added = next.slice(kept).map((span) => copy({ bytes: other.bytes, span }));
+    append(one, elements, kept, added, found);
   }
-  const added = next.slice(kept).map((span) => copy({ bytes: wanted.bytes, span }));
-  append(value, elements, kept, added, [...cuts, ...inner], edits);
 }
 
-/** Puts the edits of one object or array in order, with what is added behind its last item. */
-function append(
-  { span }: Placed,
-  items: readonly Span[],
-  kept: number,
-  added: readonly Buffer[],
-  own: Edit[],
-  edits: Edit[],
-): void {
-  own.sort((one, other) => one.span.start - other.span.start);
-  for (const edit of own) edits.push(edit);
+interface Member extends Span {
+  readonly key: string;
+  readonly value: Span;
+}
+
+function listMembers({ bytes, span }: Placed, endOf: FindEnd): Member[] {
+  const members: Member[] = [];
+  for (let at = skipSpace(bytes, span.start + 1); bytes[at] !== CLOSE_OBJECT;) {
+    const keyEnd = afterString(bytes, at);
+    const start = skipSpace(bytes, skipSpace(bytes, keyEnd) + 1);
+    const end = endOf(start);
+    members.push({ key: readText(bytes, at + 1, keyEnd - 1), value: { start, end }, start: at, end });
+    at = skipSpace(bytes, end);
+    if (bytes[at] === COMMA_BYTE) at = skipSpace(bytes, at + 1);
+  }
+  return members;
+}
+
+function listElements({ bytes, span }: Placed, endOf: FindEnd): Span[] {
+  const elements: Span[] = [];
+  for (let at = skipSpace(bytes, span.start + 1); bytes[at] !== CLOSE_ARRAY;) {
+    const end = endOf(at);
+    elements.push({ start: at, end });
+    at = skipSpace(bytes, end);
+    if (bytes[at] === COMMA_BYTE) at = skipSpace(bytes, at + 1);
+  }
+  return elements;
+}
+
+/** Adds what is new behind the last item of an object or array. */
+function append({ span }: Placed, items: readonly Span[], kept: number, added: readonly Buffer[], edits: Edit[]): void {
   if (added.length === 0) return;
   const place = items.at(-1)?.end ?? span.start + 1;
   const by = Buffer.concat(added.flatMap((item, index) => (kept + index === 0 ? [item] : [COMMA, item])));

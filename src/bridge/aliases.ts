@@ -1,8 +1,10 @@
+import { OPEN_OBJECT } from "../message/characters.ts";
 import { type Edit, splice } from "../message/edit.ts";
 import type { Span } from "../message/envelope.ts";
-import { spell } from "../message/id.ts";
-import { findMember, readString } from "../message/members.ts";
-import { type Message, type Payload, whole } from "../message/message.ts";
+import { type Id, spell } from "../message/id.ts";
+import { keyMeant } from "../message/meant.ts";
+import { eachElement, findMember, readString } from "../message/members.ts";
+import { type Message, openMessage, type Payload, whole } from "../message/message.ts";
 import type { Call } from "../session/calls.ts";
 
 /** What the sender of a request called it. */
@@ -15,15 +17,40 @@ export interface Named {
 /** The number we gave the request that a message of the server's is about. */
 export function numberOf(message: Message): number | null {
   const { bytes, envelope } = message;
-  if (envelope.kind === "result" || envelope.kind === "error") {
-    return envelope.id !== null && envelope.id.quoted === null ? Number(envelope.id.key) : null;
-  }
+  if (envelope.kind === "result" || envelope.kind === "error") return numberIn(envelope.id);
   if (envelope.kind !== "notification") return null;
   const span = tokenOf(message) ?? subscriptionOf(message) ?? cancelledBy(message);
   if (span === null) return null;
   const number = Number(readString(bytes, span) ?? bytes.toString("latin1", span.start, span.end));
   return Number.isSafeInteger(number) ? number : null;
 }
+
+/** The number that an answer's id is: some servers make a text of it. */
+export function numberIn(id: Id | null): number | null {
+  if (id === null || typeof id.key !== "number") return null;
+  return id.quoted === null || id.quoted === `"${id.key}"` ? id.key : null;
+}
+
+/**
+ * The numbers of the requests that a message was meant to answer which cannot be passed on: it cannot be read, its id is
+ * another spelling of ours, or it is a batch, which this era does not have.
+ */
+export function numbersMeant(message: Message): number[] {
+  const { bytes, start, end, envelope } = message;
+  if (envelope.kind !== "batch") return [keyMeant(message)].filter((key) => typeof key === "number");
+  const found: number[] = [];
+  let looked = 0;
+  eachElement(bytes, { start: bytes.indexOf("[", start), end }, (from, to) => {
+    // Not of a batch inside of a batch: each level would be read again.
+    if (bytes[from] === OPEN_OBJECT)
+      found.push(...numbersMeant(openMessage({ bytes, start: from, end: to, ascii: false }, "down", "allow")));
+    return ++looked < MAX_LOOKED_AT;
+  });
+  return found;
+}
+
+/** So many messages of a batch are looked at. */
+const MAX_LOOKED_AT = 10_000;
 
 /** Gives a request a number of ours in place of its id and of its progress token. */
 export function rename(message: Message, number: number): { payload: Buffer; token: string | null } {

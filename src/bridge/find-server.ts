@@ -5,6 +5,7 @@ import type { Pool } from "../link/upstream/pool.ts";
 import { type CatalogueKeeper, createCatalogues, type Refusal } from "../session/catalogue.ts";
 import type { Era } from "../session/era.ts";
 import type { ResponseHead } from "../wire/http-head.ts";
+import { INVALID, refusedWith } from "./answers.ts";
 import { createOwnClient, type Greeting, type OwnClient } from "./own-client.ts";
 import { BODIES, sendOwn, type ServerEnd, type ServerListener } from "./server-end.ts";
 import { openSseEnd } from "./sse-end.ts";
@@ -40,13 +41,13 @@ export async function findServer(options: FindOptions): Promise<FoundServer> {
   const { address, connectMs } = options;
   const until = Date.now() + connectMs;
   const paths = address.path === "/" ? ["/", "/mcp", "/sse"] : [address.path];
-  let last = "no answer";
+  let last: Refused = { why: "no answer", details: "no answer" };
   for (const path of paths) {
     const found = await within(until, connectMs, address, tryPath(options, withPath(address, path)));
-    if (typeof found !== "string") return found;
+    if (!("why" in found)) return found;
     last = found;
   }
-  throw cannotConnect(address, `Invalid response: ${last}`);
+  throw cannotConnect(address, "INVALID_RESPONSE", `Invalid response: ${last.why}`, last.details);
 }
 
 /** Fetches the tools of one era in a session of our own. */
@@ -74,16 +75,24 @@ export async function fetchRefusal(options: FindOptions, found: FoundServer, era
   }
 }
 
+/** What was heard at an address instead of a server: for the error, and more of it for the log. */
+interface Refused {
+  readonly why: string;
+  readonly details: string;
+}
+
 /** A server spoken to at one address, or what was heard instead of one. */
-async function tryPath(options: FindOptions, address: Address, redirects = 0): Promise<FoundServer | string> {
+async function tryPath(options: FindOptions, address: Address, redirects = 0): Promise<FoundServer | Refused> {
   let contact = await openContact(options, "streamable", address);
   let greeting = await greet(options, contact.client, "either");
   const { head, error } = contact.heard();
-  if (error !== null && head === null) throw cannotConnect(options.address, error.message, error);
+  if (error !== null && head === null) {
+    throw cannotConnect(options.address, error.code, error.message, error.internalDetails);
+  }
   const moved = head === null ? null : redirected(head, address);
   if (moved !== null) {
     void contact.end.close();
-    return redirects < MAX_REDIRECTS ? tryPath(options, moved, redirects + 1) : "too many redirects";
+    return redirects < MAX_REDIRECTS ? tryPath(options, moved, redirects + 1) : refused(0, "too many redirects");
   }
   const status = head?.status ?? 0;
   const found = {
@@ -98,15 +107,16 @@ async function tryPath(options: FindOptions, address: Address, redirects = 0): P
   }
   if (!greeting.isWelcome) {
     void contact.end.close();
-    if (status >= 500) return `status ${status}`;
+    const { refusal } = greeting;
+    if (status >= 500) return refused(status, refusal);
     try {
       contact = await openContact(options, "sse", address);
     } catch {
-      return `status ${status}`;
+      return refused(status, refusal);
     }
     found.kind = "sse";
     greeting = await greet(options, contact.client, "stateful");
-    if (!greeting.isWelcome) return "the server refused to speak to us";
+    if (!greeting.isWelcome) return refused(0, `the server refused to speak to us: ${greeting.refusal ?? "no error"}`);
   }
   try {
     found.catalogues[greeting.era] = await listWithin(contact.client, greeting, options.listMs);
@@ -123,24 +133,37 @@ async function tryPath(options: FindOptions, address: Address, redirects = 0): P
 
 const MAX_REDIRECTS = 5;
 
+/** Why a server is none: its status, and what it said itself where that was a message. */
+function refused(status: number, said: string | null): Refused {
+  const isOurs = said === null || said.endsWith(refusedWith(status).message) || said.endsWith(INVALID.message);
+  const words = [...(status === 0 ? [] : [`status ${status}`]), ...(isOurs ? [] : [said])];
+  const why = words.join(", ") || "no answer that is a message";
+  return { why, details: `${why} (${said ?? "nothing"})` };
+}
+
 async function greet({ address, connectMs }: FindOptions, client: OwnClient, how: Era | "either"): Promise<Greeting> {
   try {
     return await client.greet(how);
   } catch (error) {
     const { message } = error as Error;
-    const isLate = message.startsWith("no answer");
-    const why = isLate ? `Connection timeout after ${connectMs}ms` : `Invalid response: ${message}`;
-    throw cannotConnect(address, why, error as Error);
+    if (isLate(message)) throw tooLate(address, connectMs, message);
+    throw cannotConnect(address, "INVALID_RESPONSE", `Invalid response: ${message}`, message);
   }
+}
+
+function isLate(message: string): boolean {
+  return message.startsWith("no answer") || message.startsWith("no whole list");
 }
 
 async function listWithin(client: OwnClient, greeting: Greeting, listMs: number): Promise<CatalogueKeeper> {
   try {
     return await client.listTools(greeting);
-  } catch (cause) {
-    const { message } = cause as Error;
-    const isLate = message.startsWith("no answer") || message.startsWith("no whole list");
-    const why = isLate ? `Request timeout after ${listMs}ms` : `Invalid response: ${message}`;
+  } catch (error) {
+    const { message } = error as Error;
+    const [code, why] = isLate(message)
+      ? (["TIMEOUT", `Request timeout after ${listMs}ms`] as const)
+      : (["INVALID_RESPONSE", `Invalid response: ${message}`] as const);
+    const cause = new ConnectionError(code, why, message);
     throw new ProxyError("TOOL_LIST_FAILED", "Failed to fetch tool list from upstream MCP", why, { cause });
   }
 }
@@ -215,10 +238,7 @@ function redirected(head: ResponseHead, address: Address): Address | null {
 async function within<T>(until: number, limitMs: number, address: Address, work: Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(
-      () => reject(cannotConnect(address, `Connection timeout after ${limitMs}ms`)),
-      Math.max(1, until - Date.now()),
-    );
+    timer = setTimeout(() => reject(tooLate(address, limitMs, "no answer")), Math.max(1, until - Date.now()));
   });
   try {
     return await Promise.race([work, late]);
@@ -227,6 +247,12 @@ async function within<T>(until: number, limitMs: number, address: Address, work:
   }
 }
 
-function cannotConnect(address: Address, why: string, cause?: Error): ProxyError {
+function tooLate(address: Address, limitMs: number, details: string): ProxyError {
+  return cannotConnect(address, "TIMEOUT", `Connection timeout after ${limitMs}ms`, details);
+}
+
+/** The error of a start that failed. Programs find out by the cause which of the three ways it was. */
+function cannotConnect(address: Address, code: ConnectionError["code"], why: string, details: string): ProxyError {
+  const cause = new ConnectionError(code, why, details);
   return new ProxyError("CONNECTION_FAILED", `Failed to connect to upstream MCP at ${address.shown}`, why, { cause });
 }

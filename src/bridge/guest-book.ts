@@ -1,11 +1,12 @@
 import { createHash } from "node:crypto";
 import type { ServerResponse } from "node:http";
+import { withoutResumption } from "../link/http/client-head.ts";
 import type { Visit } from "../link/http/door.ts";
 import { headerOf } from "../link/upstream/head.ts";
 import type { Owner } from "../session/owner.ts";
 import type { ResponseHead } from "../wire/http-head.ts";
 import { createEventTrail, type EventTrail } from "./event-trail.ts";
-import { ownerOf } from "./owner.ts";
+import { nameOf, ownerOf } from "./owner.ts";
 import type { Say, Seat } from "./seats.ts";
 
 /** A client in one conversation. */
@@ -53,6 +54,8 @@ export interface GuestBookOptions {
   readonly say: (guest: Guest, ...args: Parameters<Say>) => void;
   /** Told when too many calls of a conversation were cancelled or given up: it must end. */
   readonly onExhausted: (guest: Guest) => void;
+  /** Told the status of a response that is not a success. */
+  readonly onRefused?: (visit: Visit, guest: Guest, status: number) => void;
   /** Whether sessions belong to who opened them. Then one that is not known here is not known at all. */
   readonly isGuarded: boolean;
   readonly maxSessions: number;
@@ -62,28 +65,56 @@ export interface GuestBookOptions {
 const MAX_ENDED = 10_000;
 
 /** Opens a book. When it is full, the session that was not used for longest is forgotten. Its client can come back. */
-export function createGuestBook({ seat, say, onExhausted, isGuarded, maxSessions }: GuestBookOptions): GuestBook {
+export function createGuestBook(options: GuestBookOptions): GuestBook {
+  const { seat, say, onExhausted, onRefused = () => {}, isGuarded, maxSessions } = options;
   const byId = new Map<string, Entry>(); // least recently seen first
+  // Sessions that are not known here, as after a restart of ours, while requests in them wait for the server's word on it.
+  const arriving = new Map<string, Arrival>();
   const ended = new Set<string>(); // the last ones, oldest first: what we answer ourselves must not make them seem alive
 
-  function admit(visit: Visit): Guest {
+  function admit(visit: Visit): Entry {
     const sayTo: Say = (direction, payload) => say(guest, direction, payload);
     const owner = ownerOf(visit);
     const guest: Entry = {
       owner,
       open: 0,
       seat: seat(owner, sayTo, () => onExhausted(guest)),
-      principal: visit.principal?.id ?? null,
+      principal: nameOf(visit),
       say: sayTo,
-      headers: visit.head.onward,
+      headers: withoutResumption(visit.head),
       id: null,
       trail: createEventTrail(),
     };
     return guest;
   }
 
+  /**
+   * The conversation of a session that is not known here yet. All requests that come at the same time share it: with a
+   * table of calls for each, the answer to one could be judged as the answer to another with the same id.
+   */
+  function arrive(id: string, visit: Visit): Guest {
+    const arrival = arriving.get(id) ?? { guest: admit(visit), waiting: new Set<Visit>(), hasLeft: false };
+    arriving.set(id, arrival);
+    arrival.waiting.add(visit);
+    visit.response.once("close", () => {
+      if (arrival.waiting.delete(visit)) arrival.hasLeft = true; // the server has not said anything to it
+      settle(id, arrival, visit);
+    });
+    return arrival.guest;
+  }
+
+  function settle(id: string, arrival: Arrival, visit: Visit): void {
+    if (arrival.waiting.size > 0 || arriving.get(id) !== arrival) return;
+    arriving.delete(id);
+    const { guest, hasLeft } = arrival;
+    // What its client left behind may still be answered.
+    if (hasLeft && guest.id === null && guest.seat.session.calls.up.isPending() && !byId.has(id))
+      register(id, guest, visit);
+  }
+
   function register(id: string, guest: Entry, { response }: Visit): void {
     guest.id = id;
+    guest.seat.session.mcpSession = id;
     guest.owner.settle();
     byId.set(id, guest);
     hold(guest, response);
@@ -112,12 +143,12 @@ export function createGuestBook({ seat, say, onExhausted, isGuarded, maxSessions
       if (guest.id !== null) end(guest.id);
     },
     find(visit) {
-      const { sessionId, onward } = visit.head;
+      const { sessionId } = visit.head;
       if (sessionId === null) return admit(visit);
       const known = byId.get(sessionId);
-      if (known === undefined) return isGuarded || ended.has(sessionId) ? null : admit(visit);
-      if (isGuarded && known.principal !== (visit.principal?.id ?? null)) return null;
-      known.headers = onward;
+      if (known === undefined) return isGuarded || ended.has(sessionId) ? null : arrive(sessionId, visit);
+      if (known.principal !== nameOf(visit)) return null;
+      known.headers = withoutResumption(visit.head);
       hold(known, visit.response);
       byId.delete(sessionId);
       byId.set(sessionId, known);
@@ -126,23 +157,37 @@ export function createGuestBook({ seat, say, onExhausted, isGuarded, maxSessions
     heard(visit, guest: Entry, head) {
       const { sessionId } = visit.head;
       const given = headerOf(head, "mcp-session-id");
+      const arrival = sessionId === null ? undefined : arriving.get(sessionId);
+      arrival?.waiting.delete(visit);
       // A 404 may be about the session or about a method. The client acts on either; what is remembered stays.
-      if (head.status >= 300) return;
+      if (head.status >= 300) return onRefused(visit, guest, head.status);
       if (visit.method === "DELETE" && sessionId !== null) return end(sessionId);
       if (sessionId === null) {
         if (given === null || byId.has(given)) return;
         guest.headers = `${guest.headers}Mcp-Session-Id: ${given}\r\n`;
         register(given, guest, visit);
+        // Only an id that the server gave is a session to count by. A client may invent others, and some servers repeat them.
+        adopt(guest, given);
       } else if (guest.id === null && !byId.has(sessionId)) register(sessionId, guest, visit);
-      // Only an id that the server gave is a session. A client may invent others, and a server without sessions answers.
-      if (given !== null && given === guest.id) adopt(guest, given);
     },
   };
 }
 
+/** A session that is not known here yet, while requests in it wait. */
+interface Arrival {
+  readonly guest: Entry;
+  /** The requests to which the server has not said anything yet. */
+  readonly waiting: Set<Visit>;
+  /** Whether one of them was left by its client before that. */
+  hasLeft: boolean;
+}
+
 /** Keeps the headers of a session as long as one of its requests is open. */
 function hold(guest: Entry, response: ServerResponse): void {
-  if (response.destroyed) return;
+  if (response.destroyed) {
+    if (guest.open === 0) guest.headers = "";
+    return;
+  }
   guest.open++;
   response.on("close", () => {
     if (--guest.open === 0) guest.headers = "";

@@ -3,7 +3,7 @@ import { replyEmpty, replyError } from "../link/http/reply.ts";
 import { openMessage, whole } from "../message/message.ts";
 import { eraOf } from "../session/era.ts";
 import { type Hosted, type HostedOptions, openHosted } from "./hosted.ts";
-import { ownerOfSession } from "./owner.ts";
+import { nameOf, ownerOfSession } from "./owner.ts";
 import { FULL, NO_SERVER, NO_SESSION, NOT_ALLOWED, readMessage } from "./refusal.ts";
 
 /** Sessions of ours, each with a server session of its own. */
@@ -67,7 +67,7 @@ export function createHost(options: HostOptions): Host {
     }
     opening++;
     const { seats, knowledge, open } = options;
-    const principal = visit.principal?.id ?? null;
+    const principal = nameOf(visit);
     const owner = ownerOfSession(visit);
     openHosted({ seats, knowledge, open, principal, owner, hasOneStream, onClosed })
       .finally(() => opening--)
@@ -87,7 +87,7 @@ export function createHost(options: HostOptions): Host {
   /** A session, for whoever opened it and for nobody else. */
   function find(id: string | null, visit: Visit): Hosted | null {
     const session = id === null ? undefined : sessions.get(id);
-    return session === undefined || session.principal !== (visit.principal?.id ?? null) ? null : session;
+    return session === undefined || session.principal !== nameOf(visit) ? null : session;
   }
 
   function post(visit: Visit): void {

@@ -2,10 +2,10 @@ import { randomBytes } from "node:crypto";
 import type { Outcome } from "../action/outcome.ts";
 import { admits } from "../link/http/client-head.ts";
 import type { Visit } from "../link/http/door.ts";
-import { replyEmpty, replyError } from "../link/http/reply.ts";
+import { replyEmpty, replyError, replyJson } from "../link/http/reply.ts";
 import { answerMemory } from "../link/memory.ts";
+import { composeBatch } from "../message/compose.ts";
 import { flatten } from "../message/flatten.ts";
-import { findMember, readString } from "../message/members.ts";
 import { openMessage, type Payload, whole } from "../message/message.ts";
 import { passOn } from "../relay/pass-on.ts";
 import type { Call } from "../session/calls.ts";
@@ -14,9 +14,12 @@ import type { Turn } from "../session/turn.ts";
 import { announce } from "./announce.ts";
 import { CLOSED } from "./answers.ts";
 import { beginStream, type EventStream } from "./event-stream.ts";
+import { membersOf, refuseRequests } from "./members.ts";
+import { createMessageQueue } from "./message-queue.ts";
 import { exchangeFor } from "./mirror.ts";
 import { createPassers } from "./passers.ts";
 import { createPostReply, type PostReply } from "./post-reply.ts";
+import { progressKey } from "./progress-key.ts";
 import { answerHere, forget } from "./refusal.ts";
 import { createSeat, type Knowledge, type SeatOptions } from "./seats.ts";
 import { callsOf, sendOwn, type ServerEnd, type ServerListener } from "./server-end.ts";
@@ -54,18 +57,13 @@ export interface HostedOptions {
   readonly onClosed: (id: string, left: Promise<void>) => void;
 }
 
-/** Messages that wait for a stream to leave by, at the most. */
-const MAX_QUEUED = 100;
-const MAX_QUEUED_BYTES = 1_048_576;
-
 /** Opens a session. Rejects where no server session can be had. */
 export async function openHosted(options: HostedOptions): Promise<Hosted> {
   const { seats, hasOneStream } = options;
   const id = randomBytes(16).toString("hex");
   const replies = createPassers<Call, PostReply>();
   let standing: EventStream | null = null;
-  let queue: Buffer[] = [];
-  let queuedBytes = 0;
+  const queue = createMessageQueue();
   let isOver = false;
   let lastUsed = Date.now();
   let server: ServerEnd | null = null;
@@ -73,24 +71,48 @@ export async function openHosted(options: HostedOptions): Promise<Hosted> {
     seats,
     (direction, payload) => {
       if (direction === "up") sendOwn(server, session, payload);
-      else deliver(payload, null);
+      else sayDown(payload);
     },
     { known: options.knowledge, owner: options.owner, onExhausted: () => void close() },
   );
   const { passage, session } = seat;
+  session.mcpSession = id;
 
   function carryDown(payload: Payload, { onward, back, turns }: Outcome): void {
     if (back !== null) sendOwn(server, session, back);
     if (onward === "nothing") return;
     // Not more than one message to an event: a line break would end it.
     const message = flatten(onward === "untouched" ? payload : whole(onward));
-    const answered = (turns ?? []).filter((turn) => turn.answers !== undefined);
-    if (answered.length === 0) deliver(message, turns?.[0] ?? null);
-    for (const turn of answered) {
-      if (turn.answers === undefined) continue;
-      answer(turn.answers, message);
-      if (turn.message.envelope.kind !== "result") checkBegun(turn.answers);
+    if (turns === undefined || turns.length === 0 || hasOneStream) return deliver(message, null);
+    if (turns[0].exchange.isMember !== true) return carryOne(message, turns[0]);
+    const answered = turns.flatMap((turn) => turn.answers ?? []);
+    if (answered.length === turns.length && isOneReply(answered)) return answer(answered, message);
+    // A server may answer requests together that came one by one: each answer leaves where its request waits.
+    for (const { bytes, answers } of membersOf(message)) {
+      const turn = answers === null ? undefined : turns.find((each) => each.answers?.id.key === answers.key);
+      if (turn === undefined) deliver(bytes, null);
+      else carryOne(bytes, turn);
     }
+  }
+
+  /** Whether the answers to these calls leave by the same way: as those of a batch do that was sent in one request. */
+  function isOneReply(calls: readonly Call[]): boolean {
+    return calls.every((call) => replies.get(call) === replies.get(calls[0]));
+  }
+
+  function carryOne(message: Buffer, turn: Turn): void {
+    if (turn.answers === undefined) return deliver(message, turn);
+    answer([turn.answers], message);
+    if (turn.message.envelope.kind !== "result") checkBegun(turn.answers);
+  }
+
+  /** Sends a message of our own. An answer leaves where its request waits. */
+  function sayDown(message: Buffer): void {
+    const [{ answers }] = membersOf(message);
+    const waiting =
+      answers === null ? undefined : replies.entries().find(([{ id: asked }]) => asked.key === answers.key);
+    if (waiting === undefined) deliver(message, null);
+    else answer([waiting[0]], message);
   }
 
   /** Where the server does not want to begin there is no session. */
@@ -98,11 +120,12 @@ export async function openHosted(options: HostedOptions): Promise<Hosted> {
     if (method.name === "initialize" && !hasOneStream) void close();
   }
 
-  function answer(call: Call, message: Buffer, status = 200): void {
-    const reply = replies.get(call);
-    replies.delete(call);
+  /** Sends a message that answers these calls, which came in one request. */
+  function answer(calls: readonly Call[], message: Buffer, status = 200): void {
+    const reply = replies.get(calls[0]);
+    for (const call of calls) replies.delete(call);
     if (hasOneStream) standing?.send(message);
-    else reply?.answer(call, message, status);
+    else reply?.answer(calls, message, status);
   }
 
   /** Sends what is no answer: on the stream of the request it is about, or else on the standing one. */
@@ -112,14 +135,8 @@ export async function openHosted(options: HostedOptions): Promise<Hosted> {
     const reply = related ?? latest();
     if (reply !== null) return reply.send(message);
     if (standing !== null) return standing.send(message);
-    if (queue.length >= MAX_QUEUED || queuedBytes + message.length > MAX_QUEUED_BYTES) {
-      return seats.witness.trouble(
-        "http:no-stream",
-        "dropped a message of the server's: the client has no stream open",
-      );
-    }
-    queue.push(message);
-    queuedBytes += message.length;
+    if (!queue.add(message))
+      seats.witness.trouble("http:no-stream", "dropped a message of the server's: the client has no stream open");
   }
 
   function latest(): PostReply | null {
@@ -128,14 +145,9 @@ export async function openHosted(options: HostedOptions): Promise<Hosted> {
     return last;
   }
 
-  /** Progress names the request it is about, by a token that is mostly the request's id. */
   function relatedTo({ message }: Turn): PostReply | null {
-    const { bytes, envelope } = message;
-    if (envelope.kind !== "notification" || envelope.method.name !== "notifications/progress") return null;
-    const token = envelope.params === null ? null : findMember(bytes, envelope.params, "progressToken");
-    if (token === null) return null;
-    const key = readString(bytes, token) ?? Number(bytes.toString("latin1", token.start, token.end));
-    const call = session.calls.up.find(key);
+    const key = progressKey(message);
+    const call = key === null ? undefined : session.calls.up.find(key);
     const reply = call === undefined ? undefined : replies.get(call);
     return reply?.canStream === true ? reply : null;
   }
@@ -149,7 +161,7 @@ export async function openHosted(options: HostedOptions): Promise<Hosted> {
       const { onward, back } = passage.lose(gist, bytes, "down", exchange);
       if (back !== null) sendOwn(server, session, back);
       if (typeof onward === "string" || call === undefined) return;
-      answer(call, onward);
+      answer([call], onward);
       checkBegun(call);
     },
     isWaiting: (call) => session.calls.up.find(call.id.key) === call,
@@ -175,7 +187,7 @@ export async function openHosted(options: HostedOptions): Promise<Hosted> {
     isOver = true;
     for (const call of session.calls.up.waiting()) {
       const last = passage.giveUpOn(call, "up", CLOSED);
-      if (last !== null) answer(call, last, status);
+      if (last !== null) answer([call], last, status);
     }
     for (const [, reply] of replies.entries()) reply.end();
     standing?.end();
@@ -190,6 +202,10 @@ export async function openHosted(options: HostedOptions): Promise<Hosted> {
 
   function carryUp(visit: Visit, body: Buffer, outcome: Outcome, headers: readonly string[]): void {
     const { onward, back, turns = [] } = outcome;
+    // The session ended while a request was held here, perhaps together with others.
+    const refused =
+      isOver && (back === null || onward !== "nothing") ? composeBatch(refuseRequests(body, CLOSED)) : null;
+    if (refused !== null) return replyJson(visit.response, 200, refused, []);
     if (onward === "nothing") {
       if (!hasOneStream || back === null || standing === null) return answerHere(visit, outcome);
       standing.send(back);
@@ -216,7 +232,7 @@ export async function openHosted(options: HostedOptions): Promise<Hosted> {
       for (const call of calls) replies.set(call, reply);
       if (back !== null) reply.send(back);
       // What the server said when there was no way to the client.
-      if (reply.canStream) for (const message of takeQueue()) reply.send(message);
+      if (reply.canStream) for (const message of queue.take()) reply.send(message);
     }
     server?.send(bytes, turns.length === 1 ? turns[0].message : openMessage(whole(bytes), "up", "allow"), calls);
   }
@@ -251,7 +267,7 @@ export async function openHosted(options: HostedOptions): Promise<Hosted> {
         if (hasOneStream && !isOver) void close();
       });
       if (greeting !== null) standing.outlet.write(greeting);
-      for (const message of takeQueue()) standing.send(message);
+      for (const message of queue.take()) standing.send(message);
     },
     close,
     destroy() {
@@ -262,13 +278,6 @@ export async function openHosted(options: HostedOptions): Promise<Hosted> {
 
   function hasEnded(): boolean {
     return isOver;
-  }
-
-  function takeQueue(): Buffer[] {
-    const waiting = queue;
-    queue = [];
-    queuedBytes = 0;
-    return waiting;
   }
 
   async function close(status?: number): Promise<void> {

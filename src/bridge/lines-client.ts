@@ -1,5 +1,5 @@
 import type { Readable, Writable } from "node:stream";
-import { setTimeout as delay } from "node:timers/promises";
+import { setImmediate as nextTurn, setTimeout as delay } from "node:timers/promises";
 import type { Outcome } from "../action/outcome.ts";
 import { flatten } from "../message/flatten.ts";
 import { createExcess } from "../message/gist.ts";
@@ -21,6 +21,8 @@ export interface LinesClient {
   run(end: ServerEnd): Promise<void>;
   /** Resolves when nobody waits for an answer any more, or after so long. */
   answered(limitMs: number): Promise<void>;
+  /** Sends a message of our own to the client, where it is still there. */
+  say(message: Buffer): void;
   /** Tells all who wait that nobody will answer. Resolves when what was written has left, or the client does not read it. */
   giveUp(): Promise<void>;
 }
@@ -108,13 +110,16 @@ export function createLinesClient(options: LinesClientOptions): LinesClient {
       const until = Date.now() + limitMs;
       while (session.calls.up.waiting().length > 0 && Date.now() < until && !toClient.isClosed) await delay(20);
     },
+    say: (message) => toClient.writeLine(message),
     async giveUp() {
       for (const answer of passage.giveUp("up", CLOSED)) toClient.writeLine(answer);
+      await nextTurn(); // what was refused of a batch leaves when nothing of the batch is held any more
       if (toClient.isClosed) return;
       await new Promise<void>((resolve) => {
         whenStuck(output, slowReaderMs, resolve);
         output.once("close", resolve);
-        output.end(resolve);
+        output.once("finish", resolve);
+        toClient.end(); // and nothing is written after that: the stream would be destroyed, and what it still has lost
       });
     },
   };

@@ -1,3 +1,4 @@
+import { isUtf8 } from "node:buffer";
 import type { Visit } from "../link/http/door.ts";
 import { replyError } from "../link/http/reply.ts";
 import type { Address } from "../link/upstream/address.ts";
@@ -7,11 +8,11 @@ import type { ResponseHead } from "../wire/http-head.ts";
 import { createPieces } from "../wire/pieces.ts";
 import { CLOSED } from "./answers.ts";
 
-/** Lets clients log in to a server through us: what says where to do that names us instead of the server. */
+/** Lets clients log in to a server through us: the metadata that says where to do that names us instead of the server. */
 export interface OauthPass {
   /** A header of the server's as clients should see it. */
   rewrite(visit: Visit, name: string, value: string): string | null;
-  /** Answers a request for metadata. False where it is for something else. */
+  /** Answers a request for metadata. False where the request is for something else. */
   visit(visit: Visit): boolean;
 }
 
@@ -19,80 +20,101 @@ export interface OauthPass {
 export interface OauthOptions {
   readonly pool: Pool;
   readonly address: Address;
-  /** Where clients reach us: scheme and host, as this one sees it. */
+  /** Where clients reach us: scheme and host, as this client sees it. */
   readonly originFor: (visit: Visit) => string;
 }
 
 const RESOURCE = "/.well-known/oauth-protected-resource";
 const AUTHORITY = ["/.well-known/oauth-authorization-server", "/.well-known/openid-configuration"];
-const MAX_METADATA_BYTES = 1_048_576;
-/** Servers may keep their metadata where they like, and say so when they refuse. So many places are remembered. */
+/** The paths at which clients speak MCP to us. */
+const OUR_PATHS = ["/mcp", "/sse"];
+/** A larger document is not passed on. */
+const MAX_METADATA_BYTES = 262_144;
+/** A server may keep its metadata where it likes, and says so when it refuses. So many of these places are remembered. */
 const MAX_PLACES = 20;
+const MAX_PLACE_CHARACTERS = 1024;
 
-/** Makes a pass for one server. */
+/** A document that clients may ask for. */
+interface Document {
+  /** Path and query at the server. */
+  readonly target: string;
+  /** The path at which the client speaks MCP to us. */
+  readonly ours: string;
+  /** Whether it is about the server as a protected resource (RFC 9728), and where the server named it itself. */
+  readonly kind: "authority" | "resource" | "named";
+}
+
+/**
+ * Makes a pass for one server. Requests by this way are not judged, so only documents that are public by their nature can
+ * be reached: the well-known ones under their exact paths, and those that the server named, which must also say that they
+ * are about this server. A client might get a careless server to name any path, by a header that the server repeats.
+ */
 export function createOauthPass({ pool, address, originFor }: OauthOptions): OauthPass {
-  const places = new Set<string>();
+  const [serverPath] = address.path.split("?");
+  const known = wellKnown(serverPath);
+  const places = new Set<string>(); // the oldest first
 
-  /** A URL on the server's origin becomes the same on ours; others stay. */
-  function ours(visit: Visit, text: string): string {
+  function find({ path, query }: Visit): Document | null {
+    const document = known.get(path);
+    if (document !== undefined) return { ...document, target: document.target + query };
+    const target = path + query;
+    return places.has(target) ? { target, ours: OUR_PATHS[0], kind: "named" } : null;
+  }
+
+  /** Where clients find the metadata that the server says is at this URL. Others' URLs stay what they are. */
+  function metadataUrl(visit: Visit, text: string): string {
     if (!URL.canParse(text)) return text;
-    const url = new URL(text);
-    if (url.origin !== address.origin) return text;
-    const path = url.pathname === barePath(address) ? "/mcp" : url.pathname;
-    return `${originFor(visit)}${path === "/" ? "" : path}${url.search}`;
+    const { origin, pathname, search } = new URL(text);
+    if (origin !== address.origin) return text;
+    const target = pathname + search;
+    const isUsual = pathname === RESOURCE + (serverPath === "/" ? "" : serverPath);
+    if (!isUsual && !known.has(pathname)) {
+      if (PLAIN_PATH.test(pathname) && target.length <= MAX_PLACE_CHARACTERS)
+        return originFor(visit) + remember(target);
+    } else if (!isUsual) return originFor(visit) + target;
+    return `${originFor(visit)}${RESOURCE}${OUR_PATHS.includes(visit.path) ? visit.path : OUR_PATHS[0]}`;
+  }
+
+  function remember(target: string): string {
+    places.delete(target);
+    places.add(target);
+    if (places.size > MAX_PLACES) for (const oldest of [...places].slice(0, 1)) places.delete(oldest);
+    return target;
   }
 
   function rewrite(visit: Visit, name: string, value: string): string {
     if (name !== "www-authenticate") return value;
-    return value.replace(/resource_metadata="([^"]*)"/i, (_, url: string) => {
-      const moved = metadataUrl(visit, url);
-      return `resource_metadata="${moved}"`;
-    });
+    return value.replaceAll(
+      METADATA_PARAMETER,
+      (_, quoted: string | undefined, bare: string) => `resource_metadata="${metadataUrl(visit, quoted ?? bare)}"`,
+    );
   }
 
-  function metadataUrl(visit: Visit, text: string): string {
-    if (!URL.canParse(text) || new URL(text).origin !== address.origin) return text;
-    const { pathname, search } = new URL(text);
-    if (!isMetadata(pathname) && places.size < MAX_PLACES) places.add(pathname);
-    const suffix = pathname === `${RESOURCE}${barePath(address)}` ? `${RESOURCE}/mcp` : pathname;
-    return `${originFor(visit)}${suffix}${search}`;
-  }
-
-  function isMetadata(path: string): boolean {
-    return path.startsWith(RESOURCE) || AUTHORITY.some((known) => path.startsWith(known)) || places.has(path);
-  }
-
-  /** Where the server keeps what a client asks us for. */
-  function pathAt(path: string): string {
-    const known = [RESOURCE, ...AUTHORITY].find((prefix) => path === `${prefix}/mcp`);
-    return known === undefined ? path : `${known}${barePath(address) === "/" ? "" : barePath(address)}`;
-  }
-
-  function pass(visit: Visit): void {
-    const { response, head: asked, query, path, method } = visit;
+  function pass(visit: Visit, document: Document): void {
+    const { response, head: asked } = visit;
     let answered: ResponseHead | null = null;
     const pieces = createPieces();
     let size = 0;
+    // Also for HEAD: only a document that was read is known to be metadata.
     const call = pool.send(
-      { method, path: pathAt(path) + query, headers: `${asked.onward}Accept-Encoding: identity\r\n`, body: null },
+      { method: "GET", path: document.target, headers: `${asked.onward}Accept-Encoding: identity\r\n`, body: null },
       {
         head(head) {
           answered = head;
         },
         body(bytes) {
           size += bytes.length;
-          if (size <= MAX_METADATA_BYTES) pieces.push(bytes);
-          else call.abort();
-          if (size > MAX_METADATA_BYTES) replyError(response, 502, CLOSED, null);
+          if (size <= MAX_METADATA_BYTES) return pieces.push(bytes);
+          call.abort();
+          replyError(response, 502, CLOSED, null);
         },
         done() {
           if (answered === null || response.headersSent) return;
-          const isResource = !AUTHORITY.some((known) => path.startsWith(known));
-          const isJson = kindOf(answered) === "json" && answered.status < 300;
-          const whole = pieces.join();
-          const body = isResource && isJson ? rename(visit, whole) : whole;
-          const back = headersBack(answered, (name, value) => rewrite(visit, name, value));
-          response.writeHead(answered.status, [...back, "Content-Length", String(body.length)]);
+          const { status } = answered;
+          const body = status === 200 && kindOf(answered) === "json" ? read(visit, document, pieces.join()) : null;
+          if (body === null) return replyError(response, status >= 400 ? status : 404, NO_METADATA, null);
+          const back = headersBack(answered, (name, value) => (KEPT_HEADERS.has(name) ? value : null));
+          response.writeHead(200, [...back, "Content-Type", "application/json", "Content-Length", String(body.length)]);
           response.end(body);
         },
         failed: () => replyError(response, 502, CLOSED, null),
@@ -101,29 +123,77 @@ export function createOauthPass({ pool, address, originFor }: OauthOptions): Oau
     response.on("close", () => call.abort());
   }
 
-  /** The metadata of a resource, under the name clients know it by. */
-  function rename(visit: Visit, body: Buffer): Buffer {
-    try {
-      const metadata = JSON.parse(body.toString("utf8")) as Record<string, unknown>;
-      if (typeof metadata["resource"] !== "string") return body;
-      return Buffer.from(JSON.stringify({ ...metadata, resource: ours(visit, metadata["resource"]) }));
-    } catch {
-      return body;
-    }
+  /** The document under the name that clients know the server by; null where it is not metadata. */
+  function read(visit: Visit, { kind, ours }: Document, body: Buffer): Buffer | null {
+    const metadata = parseObject(body);
+    if (metadata === null || "jsonrpc" in metadata) return null;
+    const { issuer, resource } = metadata;
+    // RFC 8414, 2 and RFC 9728, 2: without these a document is not metadata.
+    if (kind === "authority") return typeof issuer === "string" ? body : null;
+    if (typeof resource !== "string") return null;
+    const path = pathHere(resource);
+    if (path === null) return kind === "named" ? null : body;
+    const named = path === serverPath ? ours : path === "/" ? "" : path;
+    const query = new URL(resource).search;
+    return Buffer.from(JSON.stringify({ ...metadata, resource: `${originFor(visit)}${named}${query}` }));
+  }
+
+  /** The path of this server, or of one above it, that a URL names; null where it names another server. */
+  function pathHere(text: string): string | null {
+    if (!URL.canParse(text)) return null;
+    const { origin, pathname } = new URL(text);
+    const parent = pathname.replace(/\/$/, "");
+    const isHere = pathname === serverPath || parent === serverPath || serverPath.startsWith(`${parent}/`);
+    return origin === address.origin && isHere ? pathname : null;
   }
 
   return {
     rewrite,
     visit(visit) {
-      if (!isMetadata(visit.path) || (visit.method !== "GET" && visit.method !== "HEAD")) return false;
+      if (visit.method !== "GET" && visit.method !== "HEAD") return false;
+      const document = find(visit);
+      if (document === null) return false;
       visit.request.resume();
-      pass(visit);
+      pass(visit, document);
       return true;
     },
   };
 }
 
-function barePath({ path }: Address): string {
-  const question = path.indexOf("?");
-  return question < 0 ? path : path.slice(0, question);
+/** The well-known documents, by their exact paths here. */
+function wellKnown(serverPath: string): ReadonlyMap<string, Document> {
+  const known = new Map<string, Document>();
+  for (const prefix of [RESOURCE, ...AUTHORITY]) {
+    const kind = prefix === RESOURCE ? "resource" : "authority";
+    known.set(prefix, { target: prefix, ours: OUR_PATHS[0], kind });
+    const target = prefix + (serverPath === "/" ? "" : serverPath);
+    for (const ours of OUR_PATHS) known.set(prefix + ours, { target, ours, kind });
+  }
+  return known;
 }
+
+function parseObject(body: Buffer): Record<string, unknown> | null {
+  if (!isUtf8(body)) return null;
+  try {
+    const value: unknown = JSON.parse(body.toString("utf8"));
+    return typeof value === "object" && value !== null && !Array.isArray(value)
+      ? (value as Record<string, unknown>)
+      : null;
+  } catch {
+    return null;
+  }
+}
+
+/** The parameter of a challenge that says where the metadata is: quoted, as it has to be, or not. */
+const METADATA_PARAMETER = /\bresource_metadata\s*=\s*(?:"([^"]*)"|([^\s,"]+))/gi;
+
+/**
+ * A path that every server reads in the same way. It has no dot segments, and nothing that becomes one when it is decoded
+ * (`%2e`, `%252e`), when a backslash is taken for a slash, or when parameters of a segment are cut off (`..;`).
+ */
+const PLAIN_PATH = /^(?:\/(?!\.{1,2}(?:\/|$))[\w.~!$&'()*+,=:@-]+)+\/?$/;
+
+/** How long a document may be kept. Nothing else that the server says with it concerns the client. */
+const KEPT_HEADERS = new Set(["cache-control", "expires", "date", "vary"]);
+
+const NO_METADATA = { code: -32000, message: "Not found" };

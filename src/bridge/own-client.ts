@@ -4,13 +4,15 @@ import { composeError, composeResult } from "../message/compose.ts";
 import type { Gist } from "../message/gist.ts";
 import { findMember } from "../message/members.ts";
 import { openMessage, type Message, type Payload } from "../message/message.ts";
+import { describeError } from "../message/wire-errors.ts";
 import { readBanner } from "../record/banner.ts";
 import { askForNothing, createLearner } from "../relay/learn.ts";
 import type { Call } from "../session/calls.ts";
 import { type CatalogueKeeper, createCatalogues, type Refusal } from "../session/catalogue.ts";
 import type { Era } from "../session/era.ts";
 import type { Exchange } from "../session/exchange.ts";
-import { createSession, type Question, type Session } from "../session/session.ts";
+import type { Question } from "../session/question.ts";
+import { createSession, type Session } from "../session/session.ts";
 
 /** A client of our own: it greets a server and asks for its tools. */
 export interface OwnClient {
@@ -41,6 +43,8 @@ export interface Greeting {
   readonly isWelcome: boolean;
   /** Whether it may say later that its tools have changed. */
   readonly mayChange: boolean;
+  /** What it said instead of a greeting, for people; null where it agreed. */
+  readonly refusal: string | null;
 }
 
 /** What a client of our own needs. */
@@ -159,18 +163,19 @@ const MAX_OPEN_CALLS = 100;
 const QUIET_MS = 100;
 const MAX_ROUNDS = 10;
 
-type Welcome = Pick<Greeting, "isWelcome" | "mayChange">;
+type Welcome = Pick<Greeting, "isWelcome" | "mayChange" | "refusal">;
 
 /** What a server says to a greeting. Tools, "Capabilities": `listChanged` is whether it tells when its list changes. */
-function readWelcome({ bytes, envelope }: Message): Welcome {
-  if (envelope.kind !== "result") return { isWelcome: false, mayChange: false };
+function readWelcome(answer: Message): Welcome {
+  const { bytes, envelope } = answer;
+  if (envelope.kind !== "result") return { isWelcome: false, mayChange: false, refusal: describeError(answer) };
   const capabilities = findMember(bytes, envelope.result, "capabilities");
   const tools = capabilities === null ? null : findMember(bytes, capabilities, "tools");
   // What is no object could say anything.
-  if (tools === null || bytes[tools.start] !== OPEN_OBJECT) return { isWelcome: true, mayChange: true };
+  if (tools === null || bytes[tools.start] !== OPEN_OBJECT) return { isWelcome: true, mayChange: true, refusal: null };
   const listChanged = findMember(bytes, tools, "listChanged");
   const isSaid = listChanged !== null && bytes.toString("latin1", listChanged.start, listChanged.end) !== "false";
-  return { isWelcome: true, mayChange: isSaid };
+  return { isWelcome: true, mayChange: isSaid, refusal: null };
 }
 
 function isListChange({ envelope }: Message): boolean {

@@ -9,8 +9,9 @@ import type { Owner } from "../session/owner.ts";
  * in, or whom the header names that the policy trusts, or else the address. Not by the connection, because a new one
  * costs nothing; and not by a token that we do not check, because the client may invent another.
  */
-export function ownerOf({ principal, head, request }: Visit): HttpOwner {
-  const known = principal?.id ?? head.identity;
+export function ownerOf(visit: Visit): HttpOwner {
+  const { head, request } = visit;
+  const known = nameOf(visit);
   const address = `address:${networkOf(request.socket.remoteAddress)}`;
   return new HttpOwner(
     known ?? address,
@@ -20,10 +21,15 @@ export function ownerOf({ principal, head, request }: Visit): HttpOwner {
   );
 }
 
+/** Who the client is, where that is known: whom we let in, or whom the header names that the policy trusts. */
+export function nameOf({ principal, head }: Pick<Visit, "principal" | "head">): string | null {
+  return principal?.id ?? head.identity;
+}
+
 /** The same for a session that we host, or that the server gave: without an identity, what is counted is the session's. */
 export function ownerOfSession(visit: Visit): Owner {
   const owner = ownerOf(visit);
-  return visit.principal === null && visit.head.identity === null
+  return nameOf(visit) === null
     ? { identity: owner.identity, scope: null, audience: null }
     : { identity: owner.identity, scope: owner.scope, audience: null };
 }

@@ -1,6 +1,7 @@
 import { admits } from "../link/http/client-head.ts";
 import type { Visit } from "../link/http/door.ts";
 import { replyEmpty, replyJson } from "../link/http/reply.ts";
+import { mergeBatches } from "../message/compose.ts";
 import type { Call } from "../session/calls.ts";
 import { beginStream, type EventStream } from "./event-stream.ts";
 
@@ -18,8 +19,8 @@ export interface PostReply {
   cut(): void;
   /** Sends something that is no answer. */
   send(message: Buffer): void;
-  /** Sends the answer to one of the calls. With the last of them it is over. */
-  answer(call: Call, message: Buffer, status: number): void;
+  /** Sends a message that answers some of the calls: one, or several in a batch. With the last of them it is over. */
+  answer(calls: readonly Call[], message: Buffer, status: number): void;
   end(): void;
 }
 
@@ -47,6 +48,7 @@ export function createPostReply({ visit, calls, headers, onGone }: PostReplyOpti
   const isSingle = calls.length === 1 && admits(head.accept, "application/json");
   let stream: EventStream | null = null;
   let isOver = false;
+  const kept: Buffer[] = []; // answers of a batch for a client that takes no event stream: they leave in one body
 
   function open(): EventStream {
     clearTimeout(timer);
@@ -82,11 +84,15 @@ export function createPostReply({ visit, calls, headers, onGone }: PostReplyOpti
     send(message) {
       if (!isOver) open().send(message);
     },
-    answer(call, message, status) {
-      if (isOver || !waiting.delete(call)) return;
+    answer(answered, message, status) {
+      const before = waiting.size;
+      for (const call of answered) waiting.delete(call);
+      if (isOver || waiting.size === before) return;
       if (stream === null && (isSingle || !canStream)) {
+        kept.push(message);
+        if (waiting.size > 0) return;
         finish();
-        return replyJson(response, status, message, headers);
+        return replyJson(response, status, kept.reduce(mergeBatches), headers);
       }
       open().send(message);
       if (waiting.size > 0) return;

@@ -3,7 +3,9 @@ import { admits, isJson } from "../link/http/client-head.ts";
 import type { Visit } from "../link/http/door.ts";
 import { readBody } from "../link/http/body.ts";
 import { replyEmpty, replyError, replyJson } from "../link/http/reply.ts";
+import type { Witness } from "../record/witness.ts";
 import type { Call } from "../session/calls.ts";
+import type { Session } from "../session/session.ts";
 import { statusOf } from "./answers.ts";
 import type { Seat } from "./seats.ts";
 
@@ -36,6 +38,19 @@ export function answerHere({ response }: Visit, { back, rule }: Outcome): void {
 /** Closes calls that were let through and are sent nowhere. */
 export function forget({ session }: Seat, calls: readonly Call[]): void {
   for (const call of calls) session.calls.up.close(call);
+}
+
+/** Notes for the audit log that the server refused a client's request for want of permission. The client sees so itself. */
+export function noteRefusal(witness: Witness, visit: Visit | null, session: Session | null, status: number): void {
+  if (status !== 401 && status !== 403) return;
+  witness.refusedLogin({
+    by: "server",
+    status,
+    rule: "login-refused",
+    reason: `The server answered with status ${status}`,
+    address: visit?.request.socket.remoteAddress ?? null,
+    ...(session === null ? {} : { session }),
+  });
 }
 
 const UNSUPPORTED_TYPE = { code: -32000, message: "Unsupported Media Type: Content-Type must be application/json" };

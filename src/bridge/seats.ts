@@ -60,7 +60,8 @@ export function createSeat(options: SeatOptions, say: Say, parts: SeatParts = {}
       onExhausted();
     },
     owner,
-    learnsTools: () => rulebook.current.policy.tools !== null,
+    learnsTools: () => rulebook.current.policy.tools !== null || rulebook.current.policy.results != null,
+    readsEras: () => rulebook.current.policy.results != null,
     onLearnt: options.onLearnt,
     say,
     now: options.now,

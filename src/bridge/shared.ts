@@ -10,9 +10,9 @@ import { passOn } from "../relay/pass-on.ts";
 import type { Call } from "../session/calls.ts";
 import { createCatalogues } from "../session/catalogue.ts";
 import type { Exchange } from "../session/exchange.ts";
-import { type Named, numberOf, rename, restore, wantsLog } from "./aliases.ts";
+import { type Named, numberIn, numberOf, numbersMeant, rename, restore, wantsLog } from "./aliases.ts";
 import { isListening, toolsChangedFor } from "./announce.ts";
-import { CLOSED } from "./answers.ts";
+import { CLOSED, INVALID } from "./answers.ts";
 import { exchangeFor } from "./mirror.ts";
 import { ownerOf } from "./owner.ts";
 import { createPassers } from "./passers.ts";
@@ -90,10 +90,18 @@ export function createShared({ seats, open, maxBehindBytes }: SharedOptions): Sh
     return server;
   }
 
-  function giveUp(number: number, { seat, call, reply }: Asked, status: number): void {
+  function giveUp(number: number, { seat, call, reply }: Asked, status: number, error = CLOSED): void {
     asked.delete(number);
-    const answer = seat.passage.giveUpOn(call, "up", CLOSED);
-    if (answer !== null) reply.answer(call, answer, status);
+    const answer = seat.passage.giveUpOn(call, "up", error);
+    if (answer !== null) reply.answer([call], answer, status);
+  }
+
+  /** Tells those whose answer cannot be passed on. */
+  function disappoint(message: Message): void {
+    for (const number of numbersMeant(message)) {
+      const entry = asked.get(number);
+      if (entry !== undefined) giveUp(number, entry, 200, INVALID);
+    }
   }
 
   const listener: ServerListener = {
@@ -107,10 +115,13 @@ export function createShared({ seats, open, maxBehindBytes }: SharedOptions): Sh
       if (envelope.kind === "request") {
         current?.send(composeError(envelope.id, NOT_FOUND), message, []);
       } else if (envelope.kind === "notification") relate(message, payload, exchange);
-      else void asker.passage.pass(payload, "down", exchange);
+      else {
+        disappoint(message);
+        void asker.passage.pass(payload, "down", exchange);
+      }
     },
     lost(gist, bytes, exchange) {
-      const number = gist.id === null || gist.id.quoted !== null ? null : Number(gist.id.key);
+      const number = numberIn(gist.id);
       const entry = number === null || gist.like !== "answer" ? undefined : asked.get(number);
       if (entry === undefined || number === null) {
         const { back } = asker.passage.lose(gist, bytes, "down", exchange);
@@ -120,7 +131,7 @@ export function createShared({ seats, open, maxBehindBytes }: SharedOptions): Sh
       const { onward } = entry.seat.passage.lose({ id: entry.call.id, like: "answer" }, bytes, "down", exchange);
       if (typeof onward === "string") return;
       asked.delete(number);
-      entry.reply.answer(entry.call, onward, 200);
+      entry.reply.answer([entry.call], onward, 200);
     },
     isWaiting: () => false,
     trouble: (kind, text) => seats.witness.trouble(kind, text),
@@ -172,7 +183,7 @@ export function createShared({ seats, open, maxBehindBytes }: SharedOptions): Sh
       return;
     }
     asked.delete(number);
-    reply.answer(call, bytes, statusFor(turn.message));
+    reply.answer([call], bytes, statusFor(turn.message));
   }
 
   function carryUp(visit: Visit, seat: Seat, body: Buffer, outcome: Outcome): void {
@@ -184,7 +195,7 @@ export function createShared({ seats, open, maxBehindBytes }: SharedOptions): Sh
       // A cancellation by name has no meaning here: a request is cancelled by leaving it.
       const { envelope } = judged;
       if (envelope.kind !== "notification" || envelope.method.name === "notifications/cancelled") return;
-      return current?.send(body, judged, []);
+      return current?.send(onward === "untouched" ? body : onward, judged, []);
     }
     // It left while its request was held here, and leaving is cancelling.
     if (visit.response.destroyed) return forget(seat, [call]);

@@ -1,14 +1,16 @@
 import type { ServerResponse } from "node:http";
 import type { Outcome } from "../action/outcome.ts";
-import { flatten } from "../message/flatten.ts";
+import { escapeBreaks, flatten } from "../message/flatten.ts";
 import { createExcess, type Gist } from "../message/gist.ts";
-import { whole } from "../message/message.ts";
+import { type Payload, whole } from "../message/message.ts";
 import { createOutlet } from "../relay/outlet.ts";
 import { passOn } from "../relay/pass-on.ts";
 import type { Call } from "../session/calls.ts";
 import type { Exchange } from "../session/exchange.ts";
-import { createEventFramer, type EventFrame, pickData, replaceData } from "../wire/events.ts";
+import { cleanEvent, type EventFrame, pickData, replaceData } from "../wire/event-fields.ts";
+import { createEventFramer } from "../wire/events.ts";
 import { CLOSED } from "./answers.ts";
+import type { EventTrail, WatchedStream } from "./event-trail.ts";
 import type { Seat } from "./seats.ts";
 
 /** An event stream of a server on its way to a client, every message in it judged. */
@@ -38,8 +40,12 @@ export interface StreamBackOptions {
   readonly maxBufferBytes?: number | undefined;
   /** Takes an answer of ours for the server. */
   readonly answerServer: (answer: Buffer) => void;
-  /** Told the id of every event that has one. */
-  readonly onEventId?: (id: string) => void;
+  /** Where streams are watched whose events have ids. */
+  readonly trail?: EventTrail;
+  /** The stream as it is watched, where it was resumed. */
+  readonly watched?: WatchedStream;
+  /** Whether the client could resume the stream through us: in a session that we know, and in the era that has it. */
+  readonly mayResume?: (call: Call) => boolean;
   /** What becomes of an event that says where messages go; null where it is dropped. Without it, it is no such event. */
   readonly endpoint?: (frame: EventFrame) => Buffer | null;
 }
@@ -47,12 +53,16 @@ export interface StreamBackOptions {
 /** What an event has beside its data. */
 const MAX_FIELDS_BYTES = 65_536;
 
-/** Relays a stream whose head has been sent. What passes leaves framed as it came. */
+/**
+ * Relays a stream whose head has been sent. What passes leaves framed as it came, where every reader reads that alike; all
+ * other events are framed anew, with nothing but what was judged.
+ */
 export function createStreamBack(options: StreamBackOptions): StreamBack {
   const { response, seat, exchange, calls, maxMessageBytes, maxBufferBytes, answerServer } = options;
   const { passage, session } = seat;
   const outlet = createOutlet(response, () => {});
   let isResumable = false;
+  let watched = options.watched ?? null;
   let waiting = 0; // messages that something is waited for with
   let isEnding = false;
 
@@ -66,7 +76,7 @@ export function createStreamBack(options: StreamBackOptions): StreamBack {
   function finish(isForGood: boolean): void {
     for (const call of calls) {
       if (session.calls.up.find(call.id.key) !== call) continue;
-      if (isResumable && !isForGood) session.calls.up.suspend(call);
+      if (isResumable && !isForGood && options.mayResume?.(call) !== false) session.calls.up.suspend(call);
       else {
         const answer = passage.giveUpOn(call, "up", CLOSED);
         if (answer !== null) outlet.write(frameMessage(answer));
@@ -75,12 +85,42 @@ export function createStreamBack(options: StreamBackOptions): StreamBack {
     outlet.end();
   }
 
-  function carry(frame: EventFrame, { onward, back }: Outcome): void {
-    if (onward === "untouched") outlet.forward(frame.bytes, frame.start, frame.end);
-    else if (onward !== "nothing") outlet.write(replaceData(frame, flatten(whole(onward))));
+  /** Sends an event as it came. */
+  function forward({ bytes, start, end }: EventFrame): void {
+    outlet.forward(bytes, start, end);
+    // Some readers end no line at a CR alone. If the LF is still to come, the framer hands it on as an event that is not plain.
+    if (bytes[end - 1] === CR) outlet.write(NEWLINE);
+  }
+
+  function rewrite(frame: EventFrame, message: Payload): void {
+    outlet.write(replaceData(frame, escapeBreaks(flatten(message))));
+  }
+
+  /** Notes an event after which the client may resume the stream. */
+  function note(eventId: string): void {
+    if (watched === null) {
+      if (options.trail === undefined || calls.length === 0) return;
+      const stream = options.trail.open(calls.filter((call) => session.calls.up.find(call.id.key) === call));
+      response.on("close", () => stream.end());
+      watched = stream;
+    }
+    watched.note(eventId);
+  }
+
+  function carry(frame: EventFrame, { onward, back, turns = [] }: Outcome): void {
+    for (const { answers } of turns) if (answers !== undefined) watched?.answered(answers);
+    if (frame.id !== null) note(frame.id);
+    if (onward === "untouched") {
+      if (frame.isPlain || frame.data === null) forward(frame);
+      else rewrite(frame, frame.data);
+    } else if (onward !== "nothing") rewrite(frame, whole(onward));
     // The client must be able to go on from here, though it does not see what was here.
-    else if (frame.id !== null) outlet.write(replaceData(frame, null));
+    else if (frame.id !== null) writeSome(replaceData(frame, null));
     if (back !== null) answerServer(back);
+  }
+
+  function writeSome(bytes: Buffer): void {
+    if (bytes.length > 0) outlet.write(bytes);
   }
 
   function lose(gist: Gist, bytes: number): void {
@@ -92,11 +132,11 @@ export function createStreamBack(options: StreamBackOptions): StreamBack {
 
   const framer = createEventFramer(maxMessageBytes + MAX_FIELDS_BYTES, {
     event(frame) {
-      if (frame.id !== null) {
-        isResumable = true;
-        options.onEventId?.(frame.id);
+      if (frame.id !== null) isResumable = true;
+      if (frame.data === null) {
+        if (frame.id !== null) note(frame.id);
+        return frame.isPlain ? forward(frame) : writeSome(cleanEvent(frame));
       }
-      if (frame.data === null) return outlet.forward(frame.bytes, frame.start, frame.end);
       if (frame.name === "endpoint" && options.endpoint !== undefined) {
         const said = options.endpoint(frame);
         if (said !== null) outlet.write(said);
@@ -145,10 +185,12 @@ function isStill(state: string): boolean {
   return state === "now";
 }
 
-/** A message of ours as an event. */
+/** A message on one line as an event of ours. */
 export function frameMessage(message: Buffer): Buffer {
-  return Buffer.concat([BEFORE, message, AFTER]);
+  return Buffer.concat([BEFORE, escapeBreaks(message), AFTER]);
 }
 
+const CR = 0x0d;
+const NEWLINE = Buffer.from("\n");
 const BEFORE = Buffer.from("event: message\ndata: ");
 const AFTER = Buffer.from("\n\n");

@@ -75,7 +75,7 @@ export function createStreamableEnd(options: StreamableOptions): ServerEnd {
       session.note(method, payload);
       if (method === "notifications/cancelled" && withdraw(about)) return taken();
       // Nothing overtakes what has no answer, nor anything the greeting. No longer than a while, should it not be taken.
-      const isBarrier = envelope.kind !== "request" || method === "initialize";
+      const isBarrier = calls.length === 0 || method === "initialize";
       if (isBarrier && method !== "initialize") setTimeout(taken, TAKEN_MS).unref();
       const isLast = method === "notifications/initialized" && options.listens;
       const renewal = session.renewing ?? options.renew?.() ?? null;
@@ -182,7 +182,7 @@ export function createStreamableEnd(options: StreamableOptions): ServerEnd {
         failed(error) {
           settle();
           const events = reading?.breakOff() ?? null;
-          if (events?.lastId !== undefined) return finish(null, events);
+          if (events?.lastId !== undefined && calls.every(({ era }) => era === "stateful")) return finish(null, events);
           fail(about, calls, error);
           taken();
         },
@@ -194,7 +194,9 @@ export function createStreamableEnd(options: StreamableOptions): ServerEnd {
       running.delete(about);
       if (refusal !== null) answerInstead(listener, calls, refusedWith(refusal.status));
       else if (calls.some(isWaiting)) {
-        if (events !== null && events.lastId !== undefined) resume(calls, events, 0);
+        // 2026-07-28 has no resumption: what broke off there is lost.
+        const isResumable = calls.every(({ era }) => era === "stateful");
+        if (events !== null && events.lastId !== undefined && isResumable) resume(calls, events, 0);
         else answerInstead(listener, calls, CLOSED);
       }
       // A server may have wanted to hear this first.
@@ -272,25 +274,13 @@ export function createStreamableEnd(options: StreamableOptions): ServerEnd {
     async close() {
       if (isOver) return;
       leave();
-      if (session.id === null) return;
-      await new Promise<void>((resolve) => {
-        const end = (): void => resolve();
-        const call = pool.send(
-          { method: "DELETE", path, headers: session.common(BOTH) + session.versionLine(), body: null },
-          { head: end, body: () => {}, done: end, failed: end },
-        );
-        setTimeout(() => {
-          call.abort();
-          end();
-        }, GOODBYE_MS).unref();
-      });
+      await session.end();
     },
     destroy: leave,
   };
 }
 
 const MAX_FAILURES = 5;
-const GOODBYE_MS = 1000;
 /** How long others wait for a message without an answer to be taken. */
 const TAKEN_MS = 5000;
 const NO_MEMORY = new ConnectionError("NO_ROOM", "Connection lost", "no memory for a response that did not go on");

@@ -21,6 +21,8 @@ export interface StreamableSession {
   readonly renewing: Promise<boolean> | null;
   /** Begins anew with a server that has forgotten the session: Streamable HTTP, "Session Management" 4. */
   renew(): Promise<boolean>;
+  /** Asks the server to end the session, where it has one. Resolves when it has answered, or did not in time. */
+  end(): Promise<void>;
 }
 
 /** What it is made of. */
@@ -38,6 +40,7 @@ export interface StreamableSessionOptions {
 export const BOTH = "application/json, text/event-stream";
 
 const RENEW_MS = 30_000;
+const GOODBYE_MS = 1000;
 
 /** Makes a session that has not begun. */
 export function createStreamableSession(options: StreamableSessionOptions): StreamableSession {
@@ -69,6 +72,20 @@ export function createStreamableSession(options: StreamableSessionOptions): Stre
     renew() {
       renewing ??= begin().finally(() => (renewing = null));
       return renewing;
+    },
+    end() {
+      if (session.id === null) return Promise.resolve();
+      return new Promise((resolve) => {
+        const end = (): void => resolve();
+        const call = pool.send(
+          { method: "DELETE", path, headers: session.common(BOTH) + session.versionLine(), body: null },
+          { head: end, body: () => {}, done: end, failed: end },
+        );
+        setTimeout(() => {
+          call.abort();
+          end();
+        }, GOODBYE_MS).unref();
+      });
     },
   };
   return session;

@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto";
 import type { Outcome } from "../action/outcome.ts";
+import { withoutResumption } from "../link/http/client-head.ts";
 import type { Visit } from "../link/http/door.ts";
 import { replyEmpty, replyError } from "../link/http/reply.ts";
 import { answerMemory, countIn, readerOf } from "../link/memory.ts";
@@ -8,12 +9,12 @@ import { headersBack, kindOf } from "../link/upstream/head.ts";
 import type { Pool } from "../link/upstream/pool.ts";
 import { whole } from "../message/message.ts";
 import { passOn } from "../relay/pass-on.ts";
-import { type EventFrame, replaceData } from "../wire/events.ts";
+import { type EventFrame, replaceData } from "../wire/event-fields.ts";
 import { announce } from "./announce.ts";
 import { CLOSED, failureOf, refusedWith } from "./answers.ts";
 import { createBrake } from "./brake.ts";
-import { ownerOfSession } from "./owner.ts";
-import { answerHere, FULL, NO_SESSION, NOT_ALLOWED, readMessage } from "./refusal.ts";
+import { nameOf, ownerOfSession } from "./owner.ts";
+import { answerHere, FULL, NO_SESSION, NOT_ALLOWED, noteRefusal, readMessage } from "./refusal.ts";
 import { createSeat, type Knowledge, type Seat, type SeatOptions } from "./seats.ts";
 import { BODIES } from "./server-end.ts";
 import { pathOf } from "./sse-end.ts";
@@ -65,13 +66,14 @@ export function createThroughSse(options: ThroughSseOptions): ThroughSse {
       {
         method: "POST",
         path: passenger.endpoint ?? "/",
-        headers: visit.head.onward + headers,
+        headers: withoutResumption(visit.head) + headers,
         body,
         client: visit.client,
       },
       {
         head(head) {
           ({ status } = head);
+          noteRefusal(seats.witness, visit, passenger.seat.session, status);
         },
         body: () => {}, // answers come by the stream
         done: () => done(status),
@@ -115,7 +117,7 @@ export function createThroughSse(options: ThroughSseOptions): ThroughSse {
 
   return {
     visitStream(visit) {
-      const { response, head: asked, method } = visit;
+      const { response, method } = visit;
       if (method !== "GET") return replyError(response, 405, NOT_ALLOWED, "GET");
       if (passengers.size >= maxSessions) return replyError(response, 503, FULL, null);
       visit.request.resume();
@@ -130,21 +132,29 @@ export function createThroughSse(options: ThroughSseOptions): ThroughSse {
           owner: ownerOfSession(visit),
           onExhausted: () => end(passenger),
         }),
-        principal: visit.principal?.id ?? null,
+        principal: nameOf(visit),
         visit,
         stream: null,
         endpoint: null,
       };
+      passenger.seat.session.mcpSession = id;
       passengers.set(id, passenger);
       const brake = createBrake({ pause: () => call.pause(), resume: () => call.resume() });
       const claim = countIn(answerMemory, { ...readerOf(response), ...brake });
       const weigh = (): void => claim.weigh(passenger.stream?.weight() ?? 0);
       const call = pool.send(
-        { method: "GET", path: address.path, headers: asked.onward + headers, body: null, client: visit.client },
+        {
+          method: "GET",
+          path: address.path,
+          headers: withoutResumption(visit.head) + headers,
+          body: null,
+          client: visit.client,
+        },
         {
           head(head) {
             if (kindOf(head) !== "events" || head.status !== 200) {
               call.abort();
+              noteRefusal(seats.witness, visit, passenger.seat.session, head.status);
               const status = head.status >= 400 ? head.status : 502;
               return replyError(response, status, refusedWith(head.status), null);
             }
@@ -185,7 +195,7 @@ export function createThroughSse(options: ThroughSseOptions): ThroughSse {
     visitMessages(visit) {
       if (visit.method !== "POST") return replyError(visit.response, 405, NOT_ALLOWED, "POST");
       const passenger = passengers.get(new URLSearchParams(visit.query).get("sessionId") ?? "");
-      if (passenger === undefined || passenger.principal !== (visit.principal?.id ?? null)) {
+      if (passenger === undefined || passenger.principal !== nameOf(visit)) {
         return replyError(visit.response, 404, NO_SESSION, null);
       }
       readMessage(visit, maxMessageBytes, (body) => {

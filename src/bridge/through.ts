@@ -1,5 +1,6 @@
 import type { ServerResponse } from "node:http";
 import type { Outcome } from "../action/outcome.ts";
+import { withoutResumption } from "../link/http/client-head.ts";
 import type { Visit } from "../link/http/door.ts";
 import { endWith, replyError, replyJson } from "../link/http/reply.ts";
 import type { Claim } from "../link/budget.ts";
@@ -7,7 +8,7 @@ import { answerMemory, MAX_UNCOUNTED_BYTES, unsent } from "../link/memory.ts";
 import type { Address } from "../link/upstream/address.ts";
 import { headersBack, kindOf } from "../link/upstream/head.ts";
 import type { Pool, UpstreamCall } from "../link/upstream/pool.ts";
-import type { WireError } from "../message/compose.ts";
+import { mergeBatches, type WireError } from "../message/compose.ts";
 import { type Message, whole } from "../message/message.ts";
 import { passOn } from "../relay/pass-on.ts";
 import type { Call } from "../session/calls.ts";
@@ -17,6 +18,7 @@ import { isListening, TOOLS_CHANGED, toolsChangedFor } from "./announce.ts";
 import { BUSY, CLOSED, failureOf } from "./answers.ts";
 import { createBodyCollector, isRedirect, judgeBody } from "./body-back.ts";
 import { type Brake, createBrake } from "./brake.ts";
+import type { WatchedStream } from "./event-trail.ts";
 import type { Guest, GuestBook } from "./guest-book.ts";
 import { exchangeFor, mirrorHeaders } from "./mirror.ts";
 import { answerHere, forget, NO_SESSION, NOT_ALLOWED, readMessage } from "./refusal.ts";
@@ -81,8 +83,9 @@ export function createThrough(options: ThroughOptions): Through {
     if (visit.response.destroyed && calls.length > 0) return forget(guest.seat, calls);
     // What only had to wait is what it was.
     if (onward === "untouched" || onward.equals(body))
-      return send(visit, guest, { body, onSent }, calls, bodiesFor(calls), back, visit.head.onward);
-    const lines = turns.length === 1 ? mirrorAnew(visit.head.onward, guest, turns[0].message) : visit.head.onward;
+      return send(visit, guest, { body, onSent }, calls, bodiesFor(calls), back, withoutResumption(visit.head));
+    const given = withoutResumption(visit.head);
+    const lines = turns.length === 1 ? mirrorAnew(given, guest, turns[0].message) : given;
     send(visit, guest, { body: onward, onSent }, calls, bodiesFor(calls), back, lines);
   }
 
@@ -95,9 +98,11 @@ export function createThrough(options: ThroughOptions): Through {
     exchange: Exchange,
     also: Buffer | null,
     lines: string,
+    watched: WatchedStream | null = null,
   ): void {
     const { response } = visit;
     const { seat } = guest;
+    for (const each of calls) guest.trail.use(each.id.key);
     let stream: StreamBack | null = null;
     let answered: ResponseHead | null = null;
     const collector = createBodyCollector(maxMessageBytes, maxBufferBytes);
@@ -116,10 +121,13 @@ export function createThrough(options: ThroughOptions): Through {
           response.writeHead(head.status, back);
           response.flushHeaders();
           const answerServer = (answer: Buffer): void => guest.say("up", answer);
-          const onEventId = (id: string): void => guest.trail.note(id, exchange.answerable ?? []);
+          const mayResume = ({ era }: Call): boolean => era === "stateful" && guest.id !== null;
+          const { trail } = guest;
+          const parts = { response, seat, exchange, calls, maxMessageBytes, answerServer, trail, mayResume };
           response.on("drain", weigh);
-          const limits = { maxMessageBytes, maxBufferBytes };
-          stream = createStreamBack({ response, seat, exchange, calls, ...limits, answerServer, onEventId });
+          stream = createStreamBack({ ...parts, maxBufferBytes, ...(watched === null ? {} : { watched }) });
+          // What was refused of a batch: the server has not seen it, and answers only the rest.
+          if (also !== null) stream.write(frameMessage(also));
         },
         body(bytes) {
           if (stream === null) collector.push(bytes);
@@ -195,7 +203,7 @@ export function createThrough(options: ThroughOptions): Through {
       const answers = calls.flatMap((each) => seat.passage.giveUpOn(each, "up", error) ?? []);
       if (also !== null) answers.push(also);
       if (answers.length === 0) replyError(response, status, error, null);
-      else replyJson(response, status, answers.reduce(merge), []);
+      else replyJson(response, status, answers.reduce(mergeBatches), []);
     }
 
     /** Nobody can take up again what a server has begun that is gone. */
@@ -217,7 +225,7 @@ export function createThrough(options: ThroughOptions): Through {
       }
       const isJson = kindOf(head) === "json";
       judgeBody(collected, { seat, exchange, calls, status, isJson }, (judged) => {
-        const merged = also === null ? judged.body : merge(judged.body, also);
+        const merged = also === null ? judged.body : mergeBatches(judged.body, also);
         if (response.headersSent || response.destroyed) return;
         response.writeHead(judged.status, headersFor(judged.origin, back, merged.length));
         endWith(response, merged);
@@ -232,7 +240,8 @@ export function createThrough(options: ThroughOptions): Through {
       call.abort();
       for (const each of calls) {
         if (seat.session.calls.up.find(each.id.key) !== each) continue;
-        if (each.era === "stateless") seat.session.calls.up.close(each);
+        // By 2026-07-28 leaving is cancelling. It is the client who says so, and the server may answer all the same.
+        if (each.era === "stateless") seat.session.calls.up.abandon(each);
         else seat.session.calls.up.suspend(each);
       }
     });
@@ -248,10 +257,18 @@ export function createThrough(options: ThroughOptions): Through {
       visit.request.resume();
       const { lastEventId } = head;
       // What the server says unasked answers nothing; a resumed stream answers what it answered before it broke off.
-      const answerable = lastEventId === null ? [] : guest.trail.find(lastEventId);
-      const resumed = lastEventId !== null;
-      const exchange: Exchange = { breaks: "allow", routed: false, mirrored: null, answerable, resumed };
-      send(visit, guest, { body: null }, [], exchange, null, head.onward);
+      const watched = lastEventId === null ? null : guest.trail.resume(lastEventId);
+      if (watched !== null) response.on("close", () => watched.end());
+      const answerable = watched?.calls ?? [];
+      const exchange: Exchange = {
+        breaks: "allow",
+        routed: false,
+        mirrored: null,
+        answerable,
+        resumed: watched !== null,
+      };
+      const lines = method === "GET" ? head.onward : withoutResumption(visit.head);
+      send(visit, guest, { body: null }, [], exchange, null, lines, watched);
     },
     announce() {
       for (const tell of standing) tell();
@@ -269,10 +286,6 @@ function giveHead(response: ServerResponse, status: number, headers: string[]): 
   response.end();
 }
 
-function strip(text: string): string {
-  return text.trim().replace(/^\[|\]$/g, "");
-}
-
 /** Header lines that say what the body says, after that was changed. */
 function mirrorAnew(lines: string, { seat }: Guest, message: Message): string {
   const { tools } = seat.session.catalogue("stateless");
@@ -281,9 +294,3 @@ function mirrorAnew(lines: string, { seat }: Guest, message: Message): string {
 }
 
 const MIRRORED = /^(?:mcp-(?:method|name|protocol-version|param-[^:]*)):.*\r\n/gim;
-
-/** The answers of a batch: the server's, and ours for what it did not see. */
-function merge(body: Buffer, also: Buffer): Buffer {
-  const parts = [strip(body.toString("latin1")), strip(also.toString("latin1"))].filter((part) => part !== "");
-  return Buffer.from(`[${parts.join(",")}]`, "latin1");
-}

@@ -53,10 +53,12 @@ export function perform(
       return;
     case "block": {
       const code = action.code ?? BLOCKED;
-      return refuse(walk, name, { code, message: action.reason, data: { rule: rule.id, action: "block" } });
+      const message = fillText(action.reason, look);
+      return refuse(walk, name, { code, message, data: { rule: rule.id, action: "block" } });
     }
     case "inject_error": {
-      const { code, message, data } = action;
+      const { code, data } = action;
+      const message = fillText(action.message, look);
       // The value's own text: a number in it may be more than one of ours can hold.
       const given = data === undefined ? undefined : (JSON.parse(encodeJson(data) ?? "null") as unknown);
       return refuse(walk, name, { code, message, ...(given === undefined ? {} : { data: given }) });
@@ -70,7 +72,7 @@ export function perform(
     case "set_result":
       return changeResult(walk, name, action.field, action.value);
     case "transform": {
-      const change = transformed(stop, action, transforms);
+      const change = transformed(walk, action, transforms);
       if (change === undefined) return fail(walk, name, "its transform was not made ready");
       return change instanceof Promise ? applyLater(walk, name, change) : apply(walk, name, change);
     }
@@ -95,7 +97,7 @@ export function perform(
         fail(walk, name, "there is no room for more state in this session");
       return;
     case "hide":
-      return apply(walk, name, hideElements(stop.message, stop.view, compiled));
+      return apply(walk, name, hideElements(stop.message, stop.view, compiled, look.work));
   }
 }
 
@@ -108,30 +110,30 @@ export function foresee(walk: Walk, compiled: CompiledRule, action: RuleAction, 
     return state.limits.take(key, action.limit, action.windowMs).allowed ? null : action.does;
   }
   if (action.does === "hide")
-    return changesNothing(hideElements(stop.message, stop.view, compiled)) ? null : action.does;
+    return changesNothing(hideElements(stop.message, stop.view, compiled, walk.look.work)) ? null : action.does;
   // Code of others is not run for nothing.
   if (action.does === "transform" && action.transform.kind !== "module")
-    return changesNothing(transformed(stop, action, transforms)) ? null : action.does;
+    return changesNothing(transformed(walk, action, transforms)) ? null : action.does;
   return isWatching(action) ? null : action.does;
 }
 
 /**
- * Sends the copies of a message, when it is certain what goes on: those after the rule that wants them may have refused or
- * changed it.
+ * Sends the copies of a message, when it is certain what goes on: those after the rule that wants them, and the tool filter
+ * after a change, may have refused it. Who is to hear the answer to the message itself is added to `watches`.
  */
-export function sendCopies({ forks, turn, services }: Walk): ForkWatch[] {
-  return forks.flatMap(({ action, rule }) => {
+export function sendCopies({ forks, turn, services }: Walk, watches: ForkWatch[]): void {
+  for (const { action, rule } of forks) {
     try {
-      return services.fork(action, rule, turn, turn.message) ?? [];
+      const watch = services.fork(action, rule, turn, turn.message);
+      if (watch !== null) watches.push(watch);
     } catch (error) {
       services.report("warn", nameOf(rule), `no copy was sent: ${String(error)}`);
-      return [];
     }
-  });
+  }
 }
 
-function transformed({ message, view }: Walk["stop"], action: RuleAction, transforms: Transforms) {
-  return transforms.get(action)?.(message, { direction: view.direction, method: view.method });
+function transformed({ stop: { message, view }, look }: Walk, action: RuleAction, transforms: Transforms) {
+  return transforms.get(action)?.(message, { direction: view.direction, method: view.method }, look.work);
 }
 
 function changesNothing(change: ReturnType<typeof transformed>): boolean {
@@ -227,7 +229,7 @@ function cache(walk: Walk, rule: Rule, { key, ttlMs, scope }: ActionOf<"cache">)
 }
 
 function limit(walk: Walk, rule: Rule, action: ActionOf<"rate_limit">): void {
-  const taken = charge(walk, limitKey(walk, rule, action), action.limit, action.windowMs);
+  const taken = charge(walk, nameOf(rule), limitKey(walk, rule, action), action.limit, action.windowMs);
   if (taken.allowed) return;
   const data = { rule: rule.id, action: "rate_limit", retry_after: Math.max(1, Math.ceil(taken.retryAfterMs / 1000)) };
   refuse(walk, nameOf(rule), { code: BLOCKED, message: "Rate limit exceeded", data });

@@ -2,13 +2,14 @@ import type { WireError } from "../message/compose.ts";
 import type { CompiledRule, Moment } from "../policy/rules/compiled-rule.ts";
 import { type Candidate, askCandidate, type RuleIndex } from "../policy/rules/rule-index.ts";
 import type { SessionRecord } from "../policy/rules/sessions.ts";
-import { beginLook } from "../policy/rules/view.ts";
+import { beginLook, type Doubt } from "../policy/rules/view.ts";
 import { type Decision, PASS } from "../policy/verdict.ts";
 import type { Turn } from "../session/turn.ts";
 import { canRefuse, foresee, isDeciding, isWatching, nameOf, perform, sendCopies, type Transforms } from "./actions.ts";
+import { following, isHiding, isOwnReply } from "./candidates.ts";
 import { createInsight } from "./insight.ts";
 import { countCall, findExempt, keepMemo, learnFromAnswer, type Wants } from "./keep.ts";
-import type { ChainServices } from "./services.ts";
+import type { ChainServices, ForkWatch } from "./services.ts";
 import type { ChainState } from "./state.ts";
 import { runSteps } from "./run-steps.ts";
 import type { Step } from "./step.ts";
@@ -18,6 +19,7 @@ import {
   type ChainSettings,
   complain,
   fail,
+  failBy,
   inOrder,
   isOver,
   isRefused,
@@ -32,12 +34,18 @@ import {
 /** Method interceptors, rules and interceptors, in that order: what stands behind the tool filter. */
 export interface Chain {
   /** What becomes of a message that nothing else speaks against. No promise is made unless something is waited for. */
-  walk(turn: Turn): Decision | PendingDecision;
+  walk(turn: Turn): Walked | PendingDecision;
+}
+
+/** What the chain decided. */
+export interface Walked extends Decision {
+  /** Sends the copies that rules asked for. To be called once everybody has let the message pass, as it is by then. */
+  readonly sendCopies?: () => void;
 }
 
 /** A decision that something is waited for with. */
 export interface PendingDecision {
-  readonly decided: Promise<Decision>;
+  readonly decided: Promise<Walked>;
   /** Nobody wants to know any more: nothing more is asked or done. */
   stop(): void;
 }
@@ -158,10 +166,10 @@ export function createChain(options: ChainOptions): Chain {
     if (rule.mode === "on" && !hides) walk.hasMatched ||= rule.actions.some(isDeciding);
     if (settings.observe || rule.mode === "observe") return watch(walk, compiled, answer);
     if (answer === "unsure") {
-      const doubt = walk.look.doubt ?? "a condition could not be judged";
-      if (rule.actions.some((action) => !isWatching(action))) return fail(walk, nameOf(rule), doubt);
+      const { text, told } = walk.look.doubt ?? UNKNOWN_DOUBT;
+      if (rule.actions.some((action) => !isWatching(action))) return fail(walk, nameOf(rule), text, told);
       // One that only watches would not have stopped it either.
-      return complain(walk, nameOf(rule), doubt);
+      return complain(walk, nameOf(rule), text);
     }
     return inOrder(
       () => (walk.isStopped ? 0 : rule.actions.length),
@@ -178,7 +186,7 @@ export function createChain(options: ChainOptions): Chain {
         try {
           return perform(walk, compiled, action, transforms);
         } catch (error) {
-          fail(walk, nameOf(rule), error instanceof Error ? error.message : String(error));
+          failBy(walk, nameOf(rule), error);
         }
       },
     );
@@ -212,14 +220,14 @@ export function createChain(options: ChainOptions): Chain {
         const now = stopsInside(walk);
         if (now === "unclear") return fail(walk, "chain:unclear", "peers could see different messages inside it");
         walk.stop = now[nth];
-        walk.look = beginLook(walk.stop.view);
+        walk.look = beginLook(walk.stop.view, walk.look.work);
         return judgeStop(walk);
       },
     );
   }
 
-  function conclude(walk: Walk): Decision {
-    const { ruling, changedBy, notes, turn } = walk;
+  function conclude(walk: Walk): Walked {
+    const { ruling, changedBy, notes, turn, forks } = walk;
     const note = notes.length === 0 ? {} : { note: notes.join(" ") };
     if (ruling !== null) {
       // What we answer ourselves is judged like the server's answer, and with its request at hand.
@@ -228,12 +236,15 @@ export function createChain(options: ChainOptions): Chain {
     }
     if (walk.isStopped) return PASS; // nobody hears it
     countCall(turn, walk.session);
+    const watches: ForkWatch[] = [];
     if ("method" in turn.message.envelope) {
       const { call, caches, charged } = walk;
-      keepMemo({ turn, call, caches, charged, forks: sendCopies(walk) }, wants);
+      keepMemo({ turn, call, caches, charged, forks: watches }, wants, forks.length > 0);
     }
-    if (changedBy === null) return notes.length === 0 ? PASS : { ...PASS, ...note };
-    return { verdict: { do: "change", message: turn.message }, rule: changedBy, ...note };
+    const copies = forks.length === 0 ? {} : { sendCopies: () => sendCopies(walk, watches) };
+    if (changedBy !== null)
+      return { verdict: { do: "change", message: turn.message }, rule: changedBy, ...note, ...copies };
+    return notes.length === 0 && forks.length === 0 ? PASS : { ...PASS, ...note, ...copies };
   }
 
   /** Passes what nobody looks at. That is found out without looking into it. */
@@ -271,6 +282,8 @@ export function createChain(options: ChainOptions): Chain {
 
 type Kind = "request" | "notification" | "result" | "error";
 
+const UNKNOWN_DOUBT: Doubt = { text: "a condition could not be judged", told: null };
+
 const NOTHING_KEPT = { caches: [], charged: [], forks: [] } as const;
 
 const BY_DEFAULT: WireError = {
@@ -278,21 +291,3 @@ const BY_DEFAULT: WireError = {
   message: "Blocked by policy",
   data: { rule: "default", action: "block" },
 };
-
-/** A reply that the same rule is still making. */
-function isOwnReply({ ruling }: Walk, { rule }: CompiledRule): boolean {
-  return ruling?.verdict.do === "reply" && ruling.rule === nameOf(rule);
-}
-
-/** Those that come after a candidate. */
-function following({ compiled }: Candidate, candidates: readonly Candidate[]): Candidate[] {
-  const { priority } = compiled.rule;
-  return candidates.filter(({ compiled: other }) => {
-    if (other.rule.priority !== priority) return other.rule.priority < priority;
-    return other.order > compiled.order;
-  });
-}
-
-function isHiding({ rule }: CompiledRule): boolean {
-  return rule.actions.some(({ does }) => does === "hide");
-}

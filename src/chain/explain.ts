@@ -1,7 +1,9 @@
 import { type CompiledRule, explainRule, type Moment } from "../policy/rules/compiled-rule.ts";
 import type { Answer, Trace } from "../policy/rules/conditions.ts";
 import { beginLook } from "../policy/rules/view.ts";
+import { beginWork } from "../policy/rules/work.ts";
 import type { Turn } from "../session/turn.ts";
+import { judgeElements } from "./hide.ts";
 import type { ChainState } from "./state.ts";
 import { innerStops, outerStop, type Stop } from "./stop.ts";
 
@@ -10,8 +12,18 @@ export interface RuleExplanation {
   readonly compiled: CompiledRule;
   /** Whether it matches; or why it was not even asked. */
   readonly answer: Answer | "off" | "other-direction" | "when-answered" | "when-said";
-  /** Each of its conditions, whether it was needed or not. */
+  /** Each of its conditions, whether it was needed or not. Where it hides elements of a list, those of one element. */
   readonly traces: readonly Trace[];
+  /** What it makes of the elements of a list, where it hides some of them; null where it is not about elements. */
+  readonly elements: ListExplanation | null;
+}
+
+/** What a rule that hides makes of the elements of a list. */
+export interface ListExplanation {
+  /** For each element its name, and whether the rule hides it. */
+  readonly judged: readonly { readonly name: string | null; readonly isHidden: boolean }[];
+  /** The element that the conditions are shown for: the first that is hidden, or the first of all. */
+  readonly shown: string | null;
 }
 
 /** What all rules make of a message, or of one inside of it. */
@@ -42,13 +54,26 @@ export function explainTurn(rules: readonly CompiledRule[], turn: Turn, state: C
 
 function explainStop(compiled: CompiledRule, stop: Stop): RuleExplanation {
   const { rule, moment } = compiled;
-  const nothing = { compiled, traces: [] };
+  const nothing = { compiled, traces: [], elements: null };
   if (rule.mode === "off") return { ...nothing, answer: "off" };
   if (moment !== stop.moment) return { ...nothing, answer: moment === "answered" ? "when-answered" : "when-said" };
   if (rule.direction !== null && rule.direction !== stop.view.direction)
     return { ...nothing, answer: "other-direction" };
+  if (stop.isList && rule.actions.some(({ does }) => does === "hide")) return explainHiding(compiled, stop);
   const traces = explainRule(compiled, beginLook(stop.view));
-  return { compiled, traces, answer: joined(traces.map(({ answer }) => answer)) };
+  return { compiled, traces, elements: null, answer: joined(traces.map(({ answer }) => answer)) };
+}
+
+/** A rule that hides is asked about each element, and not about the list. */
+function explainHiding(compiled: CompiledRule, { message, view }: Stop): RuleExplanation {
+  const lists = judgeElements(message, view, compiled, beginWork());
+  if (lists === "unclear") return { compiled, traces: [], elements: null, answer: "unsure" };
+  const judged = lists.flat();
+  const shown = judged.find(({ isHidden }) => isHidden) ?? judged.at(0);
+  const traces = shown === undefined || shown.view === null ? [] : explainRule(compiled, beginLook(shown.view));
+  const answer = judged.some(({ isHidden }) => isHidden) ? "yes" : "no";
+  const names = judged.map(({ name, isHidden }) => ({ name, isHidden }));
+  return { compiled, traces, answer, elements: { judged: names, shown: shown?.name ?? null } };
 }
 
 function joined(answers: readonly Answer[]): Answer {

@@ -2,55 +2,108 @@ import { type Change, NO_CHANGE, problem } from "../action/change.ts";
 import { OPEN_ARRAY, OPEN_OBJECT } from "../message/characters.ts";
 import { cutElements, type Edit } from "../message/edit.ts";
 import type { Span } from "../message/envelope.ts";
-import { fold, isAlike } from "../message/fold.ts";
-import { eachMember, findMember, listElements, readString } from "../message/members.ts";
+import { fold, isAlikeAt } from "../message/fold.ts";
+import { eachKey, listElements, readString } from "../message/members.ts";
 import type { Message } from "../message/message.ts";
+import { isSpelled } from "../message/spelling.ts";
 import type { CompiledRule } from "../policy/rules/compiled-rule.ts";
 import { askRule } from "../policy/rules/compiled-rule.ts";
 import { beginLook } from "../policy/rules/view.ts";
+import { spend, walkSteps, type Work } from "../policy/rules/work.ts";
 import type { View } from "./view.ts";
 
-/** The member of a result that is a list, and what its elements are called by. */
-const LISTS: Readonly<Record<string, readonly string[]>> = {
-  tools: ["name"],
-  prompts: ["name"],
-  resources: ["uri", "name"],
-  resourceTemplates: ["uriTemplate", "name"],
-  roots: ["uri", "name"],
-  tasks: ["taskId"],
-  skills: ["name"],
-};
+/** The member of a result that is a list, and the members that its elements are called by. */
+interface ListForm {
+  readonly key: string;
+  readonly names: readonly string[];
+  readonly folded: ReadonlySet<string>;
+}
+
+const LISTS: readonly ListForm[] = [
+  listForm("tools", "name"),
+  listForm("prompts", "name"),
+  listForm("resources", "uri", "name"),
+  listForm("resourceTemplates", "uriTemplate", "name"),
+  listForm("roots", "uri", "name"),
+  listForm("tasks", "taskId"),
+  listForm("skills", "name"),
+];
+
+const FOLDED = new Set(LISTS.map(({ key }) => fold(key)));
+
+function listForm(key: string, ...names: string[]): ListForm {
+  return { key, names, folded: new Set(names.map(fold)) };
+}
 
 /**
  * The edits that take those elements out of a list that a rule matches. For each of them the rule sees the element as the
- * result, and its name as the tool. What cannot be judged is hidden.
+ * result, and its name as the tool. What cannot be judged is hidden. Throws where there are too many to be judged.
  */
-export function hideElements(message: Message, view: View, compiled: CompiledRule): Change {
-  const { bytes, envelope } = message;
-  if (envelope.kind !== "result" || bytes[envelope.result.start] !== OPEN_OBJECT) return NO_CHANGE;
+export function hideElements(message: Message, view: View, compiled: CompiledRule, work: Work): Change {
+  const lists = judgeElements(message, view, compiled, work);
+  if (lists === "unclear") return problem("peers could see different lists in it");
+  if (lists.length === 0) return NO_CHANGE;
   const edits: Edit[] = [];
-  let isClear = true;
-  eachMember(bytes, envelope.result, (key, list) => {
-    if (!Object.hasOwn(LISTS, key)) isClear &&= !isAlike(key, FOLDED);
-    if (!Object.hasOwn(LISTS, key) || bytes[list.start] !== OPEN_ARRAY) return;
-    const elements = listElements(bytes, list);
-    const isHidden = elements.map((element) => matches(bytes, element, LISTS[key], view, compiled));
-    edits.push(...cutElements(elements, (index) => isHidden[index]));
-  });
-  return isClear ? { edits } : problem("peers could see different lists in it");
+  for (const elements of lists)
+    for (const edit of cutElements(elements, (index) => elements[index].isHidden)) edits.push(edit);
+  return { edits };
 }
 
-const FOLDED = new Set(Object.keys(LISTS).map(fold));
+/** An element of a list, and what a rule makes of it. */
+export interface JudgedElement extends Span {
+  readonly name: string | null;
+  readonly isHidden: boolean;
+  /** What the rule saw; null where the element was hidden without being looked at. */
+  readonly view: View | null;
+}
 
-function matches(bytes: Buffer, element: Span, names: readonly string[], view: View, compiled: CompiledRule): boolean {
-  // What some peer would call it by is hidden, whatever the rule makes of the name that we see.
-  const folded = new Set(names.map(fold));
+/** What a rule that hides makes of each element of the lists in a result; "unclear" where peers could see other lists. */
+export function judgeElements(
+  { bytes, envelope }: Message,
+  view: View,
+  compiled: CompiledRule,
+  work: Work,
+): JudgedElement[][] | "unclear" {
+  if (envelope.kind !== "result" || bytes[envelope.result.start] !== OPEN_OBJECT) return [];
+  const lists: JudgedElement[][] = [];
+  let isClear = true;
+  spend(work, walkSteps(envelope.result.end - envelope.result.start));
+  eachKey(bytes, envelope.result, (keyStart, keyEnd, start, end) => {
+    const list = LISTS.find(({ key }) => isSpelled(bytes, keyStart, keyEnd, key));
+    if (list === undefined) isClear = !isAlikeAt(bytes, keyStart, keyEnd, FOLDED);
+    else if (bytes[start] === OPEN_ARRAY)
+      lists.push(
+        listElements(bytes, { start, end }).map((element) => judgeElement(bytes, element, list, view, compiled, work)),
+      );
+    return isClear;
+  });
+  return isClear ? lists : "unclear";
+}
+
+function judgeElement(
+  bytes: Buffer,
+  element: Span,
+  { names, folded }: ListForm,
+  view: View,
+  compiled: CompiledRule,
+  work: Work,
+): JudgedElement {
+  spend(work, STEPS_PER_ELEMENT + walkSteps(element.end - element.start));
+  const found: (string | null)[] = names.map(() => null);
   let isClear = true;
   if (bytes[element.start] === OPEN_OBJECT)
-    eachMember(bytes, element, (key) => {
-      isClear &&= names.includes(key) || !isAlike(key, folded);
+    eachKey(bytes, element, (keyStart, keyEnd, start, end) => {
+      const nth = names.findIndex((name) => isSpelled(bytes, keyStart, keyEnd, name));
+      if (nth >= 0) found[nth] = readString(bytes, { start, end });
+      else isClear = !isAlikeAt(bytes, keyStart, keyEnd, folded);
+      return isClear;
     });
-  if (!isClear) return true;
-  const name = names.map((each) => readString(bytes, findMember(bytes, element, each))).find((text) => text !== null);
-  return askRule(compiled, beginLook(view.ofElement(name ?? null, { bytes, ...element }))) !== "no";
+  const name = found.find((text) => text !== null) ?? null;
+  // What some peer would call it by is hidden, whatever the rule makes of the name that we see.
+  if (!isClear) return { ...element, name, isHidden: true, view: null };
+  const own = view.ofElement(name, { bytes, ...element });
+  return { ...element, name, isHidden: askRule(compiled, beginLook(own, work)) !== "no", view: own };
 }
+
+/** What it costs to begin with an element, whatever is asked about it. */
+const STEPS_PER_ELEMENT = 150;

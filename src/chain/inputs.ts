@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import type { Span } from "../message/envelope.ts";
-import { canonicalText } from "../message/canonical.ts";
+import { canonicalBytes } from "../message/canonical.ts";
 
 /** A call that a server answered with questions, until it is taken up again. */
 export interface OpenInput {
@@ -75,13 +75,13 @@ function sizeOf({ charged, methods }: OpenInput): number {
 
 /** What a call asks for, whatever was answered to the server's questions meanwhile. */
 export function hashCall(bytes: Buffer, params: Span): string {
-  return digest(canonicalText(bytes, params, ["_meta", "inputResponses", "requestState"]));
+  return digest(canonicalBytes(bytes, params, { without: ["_meta", "inputResponses", "requestState"] }));
 }
 
 function keyOf(scope: string, state: string): string {
   return digest(JSON.stringify([scope, state]));
 }
 
-function digest(text: string): string {
+function digest(text: string | Buffer): string {
   return createHash("sha256").update(text).digest("base64url");
 }

@@ -18,15 +18,18 @@ type Kept = Pick<Walk, "turn" | "call"> & Pick<CallMemo, "caches" | "charged" | 
 /** What somebody wants to know of a request when its answer comes this way. */
 export type Wants = RuleIndex["keeps"];
 
-/** Keeps with a request what will be asked for when its answer comes, from the server or from us. */
-export function keepMemo({ turn, call, caches, charged, forks }: Kept, wants: Wants): void {
+/**
+ * Keeps with a request what will be asked for when its answer comes, from the server or from us. `isForked` is where copies
+ * of it are to be sent, so that somebody may be added to `forks` later.
+ */
+export function keepMemo({ turn, call, caches, charged, forks }: Kept, wants: Wants, isForked = false): void {
   const { opens, message } = turn;
   const { envelope, bytes, direction } = message;
   if (opens === undefined || call === undefined || envelope.kind !== "request") return;
   const method = envelope.method.name;
   const wanted = wants(opposite(direction), method);
   const isKept = wanted === "params";
-  if (wanted === "nothing" && caches.length === 0 && charged.length === 0 && forks.length === 0) return;
+  if (wanted === "nothing" && caches.length === 0 && charged.length === 0 && !isForked) return;
   const { params } = envelope;
   const size = params === null ? 0 : params.end - params.start;
   const room = (turn.session as Session).calls[direction].keptBytes();
@@ -45,7 +48,7 @@ export function keepMemo({ turn, call, caches, charged, forks }: Kept, wants: Wa
     forks,
     // By the handshake all of a session are known; without one, who asks says so in each request.
     client: turn.session.client() ?? readClaimedClient(bytes, params),
-    hash: charged.length === 0 || params === null ? null : hashCall(bytes, params),
+    hash: charged.length === 0 || params === null || size > MAX_KEPT_PARAMS ? null : hashCall(bytes, params),
   };
   call.memo = memo;
 }
@@ -102,6 +105,7 @@ function keepForOthers({ caches }: CallMemo, message: Turn["message"], { answers
 export function findExempt({ message, session }: Turn, { inputs }: ChainState): readonly string[] {
   const { envelope, bytes } = message;
   if (inputs.size === 0 || envelope.kind !== "request" || envelope.params === null) return NONE;
+  if (envelope.params.end - envelope.params.start > MAX_KEPT_PARAMS) return NONE;
   const requestState = readString(bytes, findMember(bytes, envelope.params, "requestState"));
   const input = requestState === null ? undefined : inputs.find(session.scope, requestState);
   if (requestState === null || input === undefined || input.charged.length === 0) return NONE;

@@ -14,7 +14,7 @@ export interface CallMemo extends Keepsake {
   readonly charged: readonly string[];
   /** Those who compare its answer with those of its copies. */
   readonly forks: readonly ForkWatch[];
-  /** What it asks for, where it was charged. */
+  /** What it asks for, where it was charged and is not too large to be compared. */
   readonly hash: string | null;
 }
 
@@ -25,6 +25,6 @@ export interface CacheNote {
   readonly scope: "private" | "shared";
 }
 
-/** So much of a request's params is kept, and so much of all that are open in one conversation. */
+/** Larger params are neither kept nor compared; and no more is kept of all that are open in one conversation. */
 export const MAX_KEPT_PARAMS = 1024 * 1024;
 export const MAX_KEPT_BYTES = 32 * 1024 * 1024;

@@ -1,5 +1,18 @@
 import type { Step, StepContext } from "./step.ts";
-import { apply, charge, detach, fail, inOrder, isOver, note, refuse, signalOf, type Walk, waitFor } from "./walk.ts";
+import {
+  apply,
+  charge,
+  detach,
+  fail,
+  failBy,
+  inOrder,
+  isOver,
+  note,
+  refuse,
+  signalOf,
+  type Walk,
+  waitFor,
+} from "./walk.ts";
 
 /** Asks those that a message concerns: one after the other, or all at once. */
 export function runSteps(walk: Walk, some: readonly Step[], together: boolean): void | Promise<void> {
@@ -16,13 +29,13 @@ export function runSteps(walk: Walk, some: readonly Step[], together: boolean): 
 
 function runStep(walk: Walk, step: Step): void | Promise<void> {
   try {
-    const answer = step.intercept(walk.stop, contextOf(walk));
+    const answer = step.intercept(walk.stop, contextOf(walk, step));
     if (!(answer instanceof Promise)) return follow(walk, step, answer);
     return waitFor(walk, step.name, () => answer).then((heard) => {
       if (heard !== undefined) follow(walk, step, heard);
     });
   } catch (error) {
-    fail(walk, step.name, error instanceof Error ? error.message : String(error));
+    failBy(walk, step.name, error);
   }
 }
 
@@ -30,9 +43,8 @@ function runStep(walk: Walk, step: Step): void | Promise<void> {
 async function runTogether(walk: Walk, some: readonly Step[]): Promise<void> {
   detach(walk);
   const { stop } = walk;
-  const context = contextOf(walk);
   const answers = await Promise.all(
-    some.map((step) => waitFor(walk, step.name, async () => step.intercept(stop, context))),
+    some.map((step) => waitFor(walk, step.name, async () => step.intercept(stop, contextOf(walk, step)))),
   );
   let hasChanged = false;
   for (const [nth, answer] of answers.entries()) {
@@ -51,10 +63,10 @@ function follow(walk: Walk, step: Step, answer: Awaited<ReturnType<Step["interce
   else apply(walk, step.name, answer.change);
 }
 
-function contextOf(walk: Walk): StepContext {
+function contextOf(walk: Walk, { name }: Step): StepContext {
   return {
     session: walk.session,
     signal: () => signalOf(walk),
-    charge: (key, limit, windowMs) => charge(walk, key, limit, windowMs),
+    charge: (key, limit, windowMs) => charge(walk, name, key, limit, windowMs),
   };
 }

@@ -27,6 +27,7 @@ const DEFAULT_MAX_SESSIONS = 10_000;
 const MAX_NAMES = 256;
 const MAX_STATE_CHARACTERS = 65_536;
 const MAX_KEYS = 100_000;
+const RESERVED_KEYS = 1000;
 const MAX_MOMENTS = 1_000_000;
 const MAX_CONVERSATIONS = 10_000;
 const MAX_TASK_BYTES = 16 * 1024 * 1024;
@@ -35,7 +36,7 @@ const MAX_TASK_BYTES = 16 * 1024 * 1024;
 export function createChainState({ ttlMs, maxSessions, maxConversations, now }: ChainStateOptions): ChainState {
   const ttl = ttlMs ?? DEFAULT_TTL_MS;
   return {
-    limits: createRateLimiter({ maxKeys: MAX_KEYS, maxMoments: MAX_MOMENTS, now }),
+    limits: createRateLimiter({ maxKeys: MAX_KEYS, reservedKeys: RESERVED_KEYS, maxMoments: MAX_MOMENTS, now }),
     answers: createAnswerCache({ now }),
     sessions: createSessionBook({
       maxSessions: maxSessions ?? DEFAULT_MAX_SESSIONS,

@@ -74,21 +74,29 @@ export function innerStops(turn: Turn, facts: SessionFacts, state: ChainState): 
     found = innerOfResult(bytes, envelope.result, answers.method.name, answers.subject);
   else if ((envelope.kind === "request" || envelope.kind === "notification") && envelope.params !== null)
     found = innerOfParams(bytes, envelope.params, envelope.method.name);
-  if (found === "unclear") return found;
+  if (found === "unclear" || found.length === 0) return found === "unclear" ? found : [];
+  // Found out once for all of them: each look goes through the whole message.
+  const asker = askerOf(turn);
+  const asked = found.some(({ kind }) => kind === "response") ? askedIn(turn, state) : null;
   return found.flatMap((inner) => {
-    if (inner.kind !== "response") return innerStop(turn, inner, facts, state);
-    const asked = askedFor(turn, inner.key, state);
-    const methods = asked === null ? looksLike(bytes, inner.result) : [asked];
-    return methods.map((method) => responseStop(turn, inner.result, method, facts));
+    if (inner.kind !== "response") return innerStop(turn, inner, asker, facts, state);
+    const known = asked?.get(inner.key) ?? null;
+    const methods = known === null ? looksLike(bytes, inner.result) : [known];
+    return methods.map((method) => responseStop(turn, inner.result, method, asker, facts));
   });
 }
 
 /** An answer of a client's, inside the request that takes a call up again. */
-function responseStop(turn: Turn, result: Span, method: string | null, facts: SessionFacts): Stop {
-  const { message, session } = turn;
+function responseStop(
+  { message, session }: Turn,
+  result: Span,
+  method: string | null,
+  asker: string | null,
+  facts: SessionFacts,
+): Stop {
   const { bytes, direction } = message;
   const view = new View("result", direction, session, facts);
-  view.asker = askerOf(turn);
+  view.asker = asker;
   view.method = method;
   view.params = undefined;
   view.result = partOf(bytes, result);
@@ -99,13 +107,14 @@ function responseStop(turn: Turn, result: Span, method: string | null, facts: Se
 function innerStop(
   turn: Turn,
   inner: Exclude<InnerMessage, { kind: "response" }>,
+  asker: string | null,
   facts: SessionFacts,
   state: ChainState,
 ): Stop {
   const { message, session } = turn;
   const { bytes, direction } = message;
   const view = new View(inner.kind, direction, session, facts);
-  view.asker = askerOf(turn);
+  view.asker = asker;
   switch (inner.kind) {
     case "request": {
       view.method = inner.method;
@@ -135,12 +144,12 @@ function answered(message: Message, view: View, envelope: Message["envelope"]): 
   return { moment: "answered", message: { ...message, envelope }, view, isInner: true, isList: false };
 }
 
-/** What a client answers to inside a request, where the question went by us. */
-function askedFor({ message, session }: Turn, key: string, { inputs }: ChainState): string | null {
+/** What a client answers to inside a request, by its keys, where the questions went by us. */
+function askedIn({ message, session }: Turn, { inputs }: ChainState): ReadonlyMap<string, string> | null {
   const { envelope, bytes } = message;
   if (envelope.kind !== "request" || envelope.params === null) return null;
   const requestState = readString(bytes, findMember(bytes, envelope.params, "requestState"));
-  return requestState === null ? null : (inputs.find(session.scope, requestState)?.methods.get(key) ?? null);
+  return requestState === null ? null : (inputs.find(session.scope, requestState)?.methods ?? null);
 }
 
 /** What a task brings is for the call that started it. One that we have not seen can only have been a call of some tool. */

@@ -22,6 +22,8 @@ export class View implements RuleView {
   /** What the one called itself whose request this answers. */
   asker: string | null = null;
   readonly #owner: SessionView;
+  /** What the client calls itself in the params, once somebody has asked. */
+  #claimed: string | null | undefined = undefined;
 
   constructor(kind: RuleView["kind"], direction: Direction, owner: SessionView, session: SessionFacts) {
     this.kind = kind;
@@ -35,11 +37,22 @@ export class View implements RuleView {
     const { params } = this;
     const known = this.#owner.client() ?? this.asker;
     if (known !== null || params === null || params === undefined) return known;
-    return readClaimedClient(params.bytes, params);
+    // Found out once: to look for it goes through all params.
+    if (this.#claimed === undefined) this.#claimed = readClaimedClient(params.bytes, params);
+    return this.#claimed;
   }
 
   get identity(): string | null {
     return this.#owner.identity;
+  }
+
+  get mcpSession(): string | null {
+    return this.#owner.mcpSession;
+  }
+
+  sessionIds(): readonly string[] {
+    const { id, mcpSession } = this.#owner;
+    return mcpSession === null ? [this.session.id, id] : [this.session.id, id, mcpSession];
   }
 
   /** The same, as the rules of a list see one of its elements. */
@@ -49,7 +62,7 @@ export class View implements RuleView {
     view.params = this.params;
     view.result = element;
     view.tool = tool;
-    view.asker = this.asker;
+    view.asker = this.asker ?? this.client;
     return view;
   }
 }

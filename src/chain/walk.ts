@@ -1,15 +1,18 @@
 import type { Change } from "../action/change.ts";
 import { splice } from "../message/edit.ts";
+import { lastScan } from "../message/scan.ts";
 import type { WireError } from "../message/compose.ts";
 import { type Message, openMessage, whole } from "../message/message.ts";
 import { readText } from "../message/text.ts";
 import type { Verdict } from "../policy/verdict.ts";
 import { beginLook, type Look } from "../policy/rules/view.ts";
 import type { Rule } from "../policy/rules/rule.ts";
+import { Unjudgeable } from "../policy/rules/unjudgeable.ts";
 import type { SessionRecord } from "../policy/rules/sessions.ts";
 import type { Call } from "../session/calls.ts";
 import type { Turn } from "../session/turn.ts";
 import type { Taken } from "../policy/rules/windows.ts";
+import { spend, walkSteps } from "../policy/rules/work.ts";
 import type { CacheNote } from "./memo.ts";
 import type { ActionOf, ChainServices } from "./services.ts";
 import type { ChainState } from "./state.ts";
@@ -99,7 +102,7 @@ export function stopWalk(walk: Walk): void {
 export function refuse(walk: Walk, rule: string, error: WireError): void {
   if (walk.ruling !== null && walk.ruling.verdict.do !== "reply") return;
   const isSilent = walk.turn.message.envelope.kind === "notification";
-  walk.ruling = { verdict: isSilent ? { do: "drop" } : { do: "deny", error }, rule };
+  walk.ruling = { verdict: isSilent ? { do: "drop", reason: error.message } : { do: "deny", error }, rule };
 }
 
 /** Says that something went wrong in judging. */
@@ -109,12 +112,22 @@ export function complain({ services, isStopped }: Walk, rule: string, text: stri
   services.count(`failed ${rule}`);
 }
 
-/** Something went wrong in judging: what cannot be judged does not pass, unless somebody wrote that down. */
-export function fail(walk: Walk, rule: string, text: string): void {
+/**
+ * Something went wrong in judging: what cannot be judged does not pass, unless somebody wrote that down. `text` is for the
+ * log, `told` for the client, who hears no reason where it is null.
+ */
+export function fail(walk: Walk, rule: string, text: string, told: string | null = null): void {
   complain(walk, rule, text);
   if (walk.settings.observe) return note(walk, "block", rule);
   if (walk.settings.onError === "allow") return;
-  refuse(walk, rule, { code: BLOCKED, message: "Blocked by policy", data: { rule: bareName(rule), action: "block" } });
+  const message = told === null ? "Blocked by policy" : `Blocked by policy: it cannot be judged: ${told}`;
+  refuse(walk, rule, { code: BLOCKED, message, data: { rule: bareName(rule), action: "block" } });
+}
+
+/** The same for what was thrown. */
+export function failBy(walk: Walk, rule: string, error: unknown): void {
+  const text = error instanceof Error ? error.message : String(error);
+  fail(walk, rule, text, error instanceof Unjudgeable ? text : null);
 }
 
 /** The code of a refusal, unless the policy has another. */
@@ -133,7 +146,8 @@ export function note(walk: Walk, would: string, name: string): void {
 
 /** Takes one of what a limit allows, unless this is a call that was charged before a server's question. */
 export function charge(
-  { exempt, charged, state, settings }: Walk,
+  { exempt, charged, state, settings, services }: Walk,
+  rule: string,
   key: string,
   limit: number,
   windowMs: number,
@@ -144,8 +158,11 @@ export function charge(
   }
   const taken = state.limits.take(settings.observe ? `observe:${key}` : key, limit, windowMs);
   if (taken.allowed) charged.push(key);
+  else if (taken.isFull === true) services.report("warn", rule, NO_ROOM);
   return taken;
 }
+
+const NO_ROOM = "refused: more keys are counted than there is room for, until the windows of others are over";
 
 /** Makes a change, and goes on with what came of it. */
 export function apply(walk: Walk, rule: string, change: Change): void {
@@ -155,11 +172,16 @@ export function apply(walk: Walk, rule: string, change: Change): void {
   walk.rewritten += message.end - message.start;
   if (walk.rewritten > MAX_REWRITTEN_BYTES) return fail(walk, rule, "it is too large to be changed so often");
   const changed = openMessage(whole(splice(message, change.edits)), message.direction, "allow");
+  // A message that was changed is read again, all of it.
+  spend(walk.look.work, walkSteps(2 * (changed.end - changed.start)) + STEPS_PER_SET_KEY * lastScan().setKeys);
   if (changed.envelope.kind !== message.envelope.kind) return fail(walk, rule, "what came of it is no such message");
   replace(walk, changed);
   walk.isDetached = true;
   walk.changedBy = rule;
 }
+
+/** What it costs to look whether a key of a large object is there twice. */
+const STEPS_PER_SET_KEY = 20;
 
 /** Every change is a new message, all of it: so much is written for one, however many there are inside. */
 const MAX_REWRITTEN_BYTES = 64 * 1024 * 1024;
@@ -180,9 +202,7 @@ function replace(walk: Walk, message: Message): void {
     if (stops === "unclear" || walk.inner >= stops.length) throw new Error("what was inside is there no more");
     walk.stop = stops[walk.inner];
   }
-  const { work } = walk.look;
-  walk.look = beginLook(walk.stop.view);
-  walk.look.work = work;
+  walk.look = beginLook(walk.stop.view, walk.look.work);
 }
 
 /** The stops inside the message as it is by now. They are looked for again only where it is another one. */
@@ -229,7 +249,7 @@ export async function waitFor<Value>(
     walk.abort?.abort();
     fail(walk, rule, `it took longer than ${walk.settings.timeoutMs} ms`);
   } catch (error) {
-    fail(walk, rule, error instanceof Error ? error.message : String(error));
+    failBy(walk, rule, error);
   } finally {
     clearTimeout(timer);
   }

@@ -3,14 +3,15 @@ import { showText } from "../message/text.ts";
 import { auditKeyFile } from "../record/audit-key.ts";
 import type { AuditReport } from "../record/audit-findings.ts";
 import { verifyAudit } from "../record/audit-verify.ts";
-import { nearest } from "../policy/nearest.ts";
+import { nearest } from "../text/nearest.ts";
+import type { ErrorOutput } from "./error-output.ts";
 import type { Parsed } from "./options.ts";
-import { complain, print } from "./output.ts";
+import { print } from "./output.ts";
 import { value } from "./settings.ts";
 import { showWord, usage } from "./usage.ts";
 
 /** Does what `fairlead audit` is asked to. Exit code 1 means findings, so all that keeps us from telling is 2. */
-export async function runAudit(parsed: Parsed): Promise<number> {
+export async function runAudit(parsed: Parsed, errors: ErrorOutput): Promise<number> {
   try {
     const [action, ...files] = parsed.words;
     checkUsage(parsed, action, files);
@@ -19,7 +20,7 @@ export async function runAudit(parsed: Parsed): Promise<number> {
     return report.findings.length > 0 ? 1 : 0;
   } catch (error) {
     if (!(error instanceof ProxyError)) throw error;
-    await complain(`Error: ${error.message}\n${error.remedy}\n`);
+    await errors.error(error);
     return 2;
   }
 }

@@ -1,35 +1,74 @@
+import { dirname, resolve } from "node:path";
 import { composeMistakes, describeMistake } from "../policy/file/compose-mistakes.ts";
+import type { ToolFacts } from "../policy/file/facts.ts";
 import { composeJsonSchema } from "../policy/file/json-schema.ts";
+import { placePaths } from "../policy/file/place-paths.ts";
 import type { ReadPolicy } from "../policy/file/read-policy.ts";
 import type { PolicySettings } from "../policy/file/settings.ts";
+import { namesIn } from "../proxy/hub.ts";
+import { inspectTools } from "../proxy/inspect.ts";
 import { inspectPolicyFile } from "../proxy/policy-file.ts";
+import { stampPolicy } from "../proxy/policy-stamp.ts";
 import { safeJsonLines } from "../record/safe-json.ts";
 import type { Parsed } from "./options.ts";
-import { print } from "./output.ts";
-import { value } from "./settings.ts";
+import { createPaint, print } from "./output.ts";
+import { paintMistakes } from "./paint-lines.ts";
+import { readCommand, readEnvironment, readTime, value } from "./settings.ts";
+import { readRemote } from "./tools.ts";
 import { showWord, usage } from "./usage.ts";
+import { version } from "./version.ts";
 
-/** Says what is wrong with a policy file, without starting anything. Exit code 1 where there is something. */
+/** Says what is wrong with a policy file. Starts nothing but a server that is named. Exit code 1 where there is something. */
 export async function runCheck(parsed: Parsed): Promise<number> {
   const { words, rest, values } = parsed;
-  const [file = DEFAULT_FILE, extra = rest?.[0]] = words;
+  const [file = DEFAULT_FILE, extra] = words;
   if (extra !== undefined) throw usage(`Unexpected word: ${showWord(extra)}`, "Write fairlead check [file]");
   if (values.has("schema")) {
     await print(`${JSON.stringify(composeJsonSchema(), null, 2)}\n`);
     return 0;
   }
-  const read = await inspectPolicyFile(file, process.env);
-  await print(value(parsed, "format") === "json" ? composeJson(file, read) : composeText(file, read));
+  let read = await inspectPolicyFile(file, process.env);
+  const isAsked = rest !== null || values.has("upstream");
+  // A server is not worth starting for a file that has to be changed anyway.
+  const tools = isAsked && read.policy !== null ? await askServer(parsed) : null;
+  if (tools !== null) read = await inspectPolicyFile(file, process.env, { tools });
+  const paint = createPaint(process.stdout, process.env);
+  const isJson = value(parsed, "format") === "json";
+  await print(isJson ? composeJson(file, read, tools) : paintMistakes(composeText(file, read, tools), paint));
   return read.policy === null ? 1 : 0;
 }
 
 const DEFAULT_FILE = "fairlead.yaml";
 
+/** Asks a server for its tools. */
+async function askServer(parsed: Parsed): Promise<ToolFacts[]> {
+  const upstream = value(parsed, "upstream");
+  if (upstream !== undefined && parsed.rest !== null) {
+    throw usage("A server is a command or a URL, not both", "Leave out --upstream, or what follows --");
+  }
+  const server = upstream === undefined ? { command: readCommand(parsed) } : await readRemote(parsed, upstream, null);
+  const { tools } = await inspectTools({
+    ...server,
+    env: readEnvironment(parsed),
+    cwd: value(parsed, "cwd"),
+    timeoutMs: readTime(parsed, "tools-timeout", 10_000),
+    version: version(),
+  });
+  return tools.map(({ name, definition }) => {
+    return { name, inputSchema: (JSON.parse(definition) as { inputSchema?: unknown }).inputSchema };
+  });
+}
+
 /** What was found, in the order of the file, and what that comes to. */
-function composeText(file: string, { policy, mistakes, warnings }: ReadPolicy): string {
+function composeText(
+  file: string,
+  { policy, mistakes, warnings }: ReadPolicy,
+  tools: readonly ToolFacts[] | null,
+): string {
   const found = [...mistakes, ...warnings].sort((one, other) => one.line - other.line || one.column - other.column);
   const counts = [
     ...(policy === null ? [] : describe(policy)),
+    ...(tools === null ? [] : [`compared with ${count(tools.length, "tool")}`]),
     ...(warnings.length === 0 ? [] : [count(warnings.length, "warning")]),
   ];
   const verdict = policy === null ? count(mistakes.length, "mistake") : "no mistakes";
@@ -53,11 +92,23 @@ function describe({ tools, prompts, resources, interceptor }: PolicySettings): s
   ];
 }
 
-function composeJson(file: string, { policy, mistakes, warnings }: ReadPolicy): string {
+/** The version under which the audit log has events that this policy judged, where no option takes the place of a key. */
+function versionOf(file: string, policy: PolicySettings): string {
+  const { tools, interceptor } = placePaths(policy, dirname(resolve(file)));
+  return stampPolicy({ ...tools, names: namesIn(policy), interceptor, observe: false }).version;
+}
+
+function composeJson(
+  file: string,
+  { policy, mistakes, warnings }: ReadPolicy,
+  tools: readonly ToolFacts[] | null,
+): string {
   const report = {
     file,
     valid: policy !== null,
     rules: policy?.interceptor.rules.length ?? null,
+    policy: policy === null ? null : versionOf(file, policy),
+    ...(tools === null ? {} : { tools: tools.length }),
     mistakes: mistakes.map(describeMistake),
     warnings: warnings.map(describeMistake),
   };

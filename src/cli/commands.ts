@@ -25,6 +25,16 @@ const EXIT_CODES = [
   "      could not be started or was lost",
 ];
 
+const ENVIRONMENT = [
+  "Environment:",
+  "  NO_COLOR            not empty: no colours",
+  "  FORCE_COLOR         1 for colours also where there is no terminal, 0 for none",
+  "  FAIRLEAD_AUDIT_KEY  the file with the key of audit logs",
+  "  XDG_STATE_HOME      where that key and logins are kept otherwise",
+];
+
+const SHOWN_OR_NOT = ["Exit codes:", "  0   it was shown", "  1   a mistake in the command line, or a fault of ours"];
+
 /** All commands, the proxy first. */
 export const COMMANDS: readonly Command[] = [
   {
@@ -56,7 +66,7 @@ export const COMMANDS: readonly Command[] = [
       HELP,
       { name: "version", value: null, help: "show the version" },
     ],
-    notes: EXIT_CODES,
+    notes: [...EXIT_CODES, "", ...ENVIRONMENT],
   },
   {
     name: "tools",
@@ -77,14 +87,19 @@ export const COMMANDS: readonly Command[] = [
         takesWords: true,
         help: "remember these tools as they are now, or all of them, in the lock file (fairlead.lock)",
       },
-      ...CHILD,
+      ...CHILD.filter(({ name }) => name !== "tools-timeout"),
+      {
+        name: "tools-timeout",
+        value: "<time>",
+        help: "how long all of it may take; without it, a server that is started here has 5m while it works, and 10s while it does nothing",
+      },
       ...REMOTE,
       {
         name: "format",
         value: "<format>",
-        choices: ["table", "names", "json"],
-        help: "a table, only the names that stay, or JSON",
-        fallback: "table",
+        choices: ["table", "full", "names", "json"],
+        help: "a table, the same with what each tool says of itself, only the names that stay, or JSON",
+        fallback: "full on a terminal, else table",
       },
       ...LOG,
       HELP,
@@ -99,10 +114,17 @@ export const COMMANDS: readonly Command[] = [
   },
   {
     name: "check",
-    usage: ["fairlead check [options] [file]", "fairlead check --schema"],
-    summary: "find all mistakes in a policy file, without starting anything",
+    usage: [
+      "fairlead check [options] [file]",
+      "fairlead check [options] [file] -- <command> [args…]",
+      "fairlead check [options] [file] --upstream <url>",
+      "fairlead check --schema",
+    ],
+    summary: "find all mistakes in a policy file; with a server, also what does not fit its tools",
     takes: "words",
     options: [
+      ...CHILD,
+      ...REMOTE,
       {
         name: "format",
         value: "<format>",
@@ -114,21 +136,28 @@ export const COMMANDS: readonly Command[] = [
       HELP,
     ],
     notes: [
-      "Without a file it is fairlead.yaml, here.",
+      "Without a file it is fairlead.yaml, here. Nothing is started, unless a server",
+      "is named: then it is asked for its tools, and what the file says of tools and",
+      "arguments that it does not have are warnings.",
       "",
       "Exit codes:",
       "  0   no mistakes; there may be warnings",
-      "  1   mistakes, each with its place and what to do; or a file that cannot be",
-      "      read",
+      "  1   mistakes, each with its place and what to do; a file that cannot be read;",
+      "      a server that cannot be asked",
     ],
   },
   {
     name: "explain",
-    usage: ["fairlead explain [options] --message '<json>'"],
+    usage: [
+      "fairlead explain [options] --tool <name> [--args '<json>']",
+      "fairlead explain [options] --message '<json>'",
+    ],
     summary: "say what a policy makes of a message: which rule, which condition, which value",
     takes: "words",
     options: [
-      { name: "message", value: "<json>", help: "the message; - for one on stdin" },
+      { name: "tool", value: "<name>", help: "a call of this tool, as the message" },
+      { name: "args", value: "<json>", help: "the arguments of that call, an object; - for one on stdin" },
+      { name: "message", value: "<json>", help: "the message, whatever it is; - for one on stdin" },
       { name: "config", value: "<file>", help: "the policy file", fallback: "fairlead.yaml" },
       { name: "request", value: "<json>", help: "the request that it answers, where it is an answer" },
       {
@@ -178,7 +207,7 @@ export const COMMANDS: readonly Command[] = [
     summary: "see what passes, what is hidden and what is refused, in a conversation with a small server",
     takes: "nothing",
     options: [HELP],
-    notes: [],
+    notes: SHOWN_OR_NOT,
   },
   {
     name: "demo-server",
@@ -195,7 +224,7 @@ export const COMMANDS: readonly Command[] = [
     summary: "show the help of a command",
     takes: "words",
     options: [HELP],
-    notes: [],
+    notes: SHOWN_OR_NOT,
   },
   {
     name: "version",
@@ -203,7 +232,7 @@ export const COMMANDS: readonly Command[] = [
     summary: "show the version",
     takes: "nothing",
     options: [HELP],
-    notes: [],
+    notes: SHOWN_OR_NOT,
   },
 ];
 

@@ -1,5 +1,5 @@
 import type { Pattern } from "../policy/patterns.ts";
-import type { AuthSettings, PolicySettings } from "../policy/file/settings.ts";
+import type { AuditInclude, AuthSettings, PolicySettings } from "../policy/file/settings.ts";
 import { loadPolicyFile } from "../proxy/policy-file.ts";
 import type { Limits, Timeouts } from "../proxy/limits.ts";
 import type { ProxyOptions } from "../proxy/proxy.ts";
@@ -22,6 +22,8 @@ export interface Config {
   readonly identityHeader: string | null;
   readonly limits: Partial<Limits>;
   readonly timeouts: Partial<Timeouts>;
+  /** What the audit log has. */
+  readonly auditInclude: AuditInclude | null;
   /** Whether what cannot be audited must not pass. */
   readonly mustAudit: boolean;
   readonly policy: Pick<ProxyOptions, "policy" | "policyFolder">;
@@ -74,6 +76,7 @@ export async function readConfig(given: Parsed, command: Command, env: NodeJS.Pr
       sessionIdle: settings.timeouts.sessionIdle,
       slowReader: settings.timeouts.slowReader,
     }),
+    auditInclude: settings.audit?.include ?? null,
     mustAudit: settings.audit?.onError === "block",
     policy: {
       policy: { ...settings, tools: { ...settings.tools, deny, allow } },

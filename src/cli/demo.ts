@@ -3,8 +3,8 @@ import { parsePatternList } from "../policy/patterns.ts";
 import { createProxy } from "../proxy/proxy.ts";
 import type { AuditEvent } from "../record/event.ts";
 import { createLog } from "../record/log.ts";
-import { print, wantsColor } from "./output.ts";
-import { EXAMPLE_SERVER, showLine } from "./usage.ts";
+import { createPaint, print, type Tone } from "./output.ts";
+import { EXAMPLE_DENY, EXAMPLE_SERVER, showLine } from "./usage.ts";
 
 const DENY = "^delete_";
 
@@ -50,7 +50,7 @@ const SCENES: readonly { readonly title: string; readonly says: string; readonly
 
 /** Plays a short conversation through a real proxy and a real server, and shows what becomes of every message. */
 export async function runDemo(): Promise<number> {
-  const paint = wantsColor(process.stdout, process.env) ? color : (_: string, text: string) => text;
+  const paint = createPaint(process.stdout, process.env);
   const input = new PassThrough();
   const output = new PassThrough();
   let heard: (() => void) | undefined;
@@ -82,17 +82,18 @@ export async function runDemo(): Promise<number> {
   input.end();
   const { code } = await proxy.ended;
   write(`\n${paint("bold", "Put it in front of a server of yours.")} In your client's config, where it says\n`);
-  const [program, ...words] = EXAMPLE_SERVER;
+  // Clients start servers in a directory of their own and with a bare environment: full paths always work.
+  const [program, ...words] = [...EXAMPLE_SERVER.slice(0, -1), process.cwd()];
   write(`  { "command": "${program}", "args": ${list(words)} }\nwrite\n`);
-  // Clients start servers with a bare environment: full paths always work.
-  const args = [process.argv[1], "--deny", DENY, "--", ...EXAMPLE_SERVER];
+  const args = [process.argv[1], "--deny", EXAMPLE_DENY, "--", program, ...words];
   write(`  { "command": ${JSON.stringify(process.execPath)}, "args": ${list(args)} }\n`);
+  write("Then that server's files can be read, and neither written, edited, moved nor created.\n");
   const tools = showLine(["tools", "--", ...EXAMPLE_SERVER]);
   await print(`To see what a server offers and what hiding saves:\n  ${paint("bold", tools)}\n`);
   return code;
 }
 
-const TONE: Record<AuditEvent["verdict"], string> = {
+const TONE: Record<AuditEvent["verdict"], Tone> = {
   pass: "green",
   reply: "green",
   hide: "yellow",
@@ -135,9 +136,4 @@ function list(words: readonly string[]): string {
 
 function cut(line: string): string {
   return line.length > 150 ? `${line.slice(0, 149)}…` : line;
-}
-
-function color(name: string, text: string): string {
-  const codes: Record<string, number> = { bold: 1, dim: 2, red: 31, green: 32, yellow: 33 };
-  return `\u001B[${codes[name]}m${text}\u001B[0m`;
 }

@@ -3,7 +3,8 @@ import { explainMessage } from "../proxy/explain.ts";
 import { loadPolicyFile } from "../proxy/policy-file.ts";
 import { composeExplanation, composeExplanationJson } from "./explanation.ts";
 import type { Parsed } from "./options.ts";
-import { print } from "./output.ts";
+import { createPaint, print } from "./output.ts";
+import { paintExplanation } from "./paint-lines.ts";
 import { value } from "./settings.ts";
 import { showWord, usage } from "./usage.ts";
 
@@ -12,14 +13,14 @@ export async function runExplain(parsed: Parsed): Promise<number> {
   const { words, rest } = parsed;
   const extra = words[0] ?? rest?.[0];
   if (extra !== undefined)
-    throw usage(`Unexpected word: ${showWord(extra)}`, "Put the message after --message, in quotes");
-  const given = value(parsed, "message");
-  if (given === undefined) {
-    const example = `'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"delete_file"}}'`;
-    throw usage("No message to explain", `Write it as JSON, or - for stdin: fairlead explain --message ${example}`);
-  }
-  const message = given === "-" ? readFileSync(0, "utf8").trim() : given;
+    throw usage(
+      `Unexpected word: ${showWord(extra)}`,
+      "Put the message after --message or the arguments after --args, in quotes",
+    );
+  const message = readMessage(parsed);
   const request = value(parsed, "request") ?? null;
+  checkMessage(message, "message");
+  if (request !== null) checkMessage(request, "request");
   const { settings, folder } = await loadPolicyFile(value(parsed, "config") ?? DEFAULT_FILE, process.env);
   const direction = (value(parsed, "direction") ?? (request === null ? "up" : "down")) as "up" | "down";
   const explanation = await explainMessage({
@@ -32,8 +33,71 @@ export async function runExplain(parsed: Parsed): Promise<number> {
     identity: value(parsed, "identity") ?? null,
   });
   const isJson = value(parsed, "format") === "json";
-  await print(isJson ? composeExplanationJson(explanation) : composeExplanation(explanation));
+  const paint = createPaint(process.stdout, process.env);
+  await print(isJson ? composeExplanationJson(explanation) : paintExplanation(composeExplanation(explanation), paint));
   return 0;
+}
+
+/** The message: as it is given, or a call of a tool. */
+function readMessage(parsed: Parsed): string {
+  const tool = value(parsed, "tool");
+  const args = value(parsed, "args");
+  const given = value(parsed, "message");
+  if (tool !== undefined) {
+    if (given !== undefined) throw usage("The message is given twice", "Give --message, or --tool and --args");
+    return composeCall(tool, args === undefined ? "{}" : readInput(args));
+  }
+  if (args !== undefined) throw usage("Whose arguments they are is missing", `Write --tool <name> --args ${EXAMPLE}`);
+  if (given !== undefined) return readInput(given);
+  const remedy = `Name a tool, or write a message as JSON: fairlead explain --tool delete_file --args ${EXAMPLE}`;
+  throw usage("No message to explain", remedy);
+}
+
+const EXAMPLE = `'{"path":"notes.txt"}'`;
+
+/** What was typed, or what is on stdin. */
+function readInput(given: string): string {
+  return given === "-" ? readFileSync(0, "utf8").trim() : given;
+}
+
+/** A call of a tool. The text of its arguments stays as it is: rules compare numbers exactly, and see duplicate keys. */
+function composeCall(tool: string, args: string): string {
+  let parsed: unknown;
+  try {
+    parsed = JSON.parse(args);
+  } catch {
+    throw usage(`Not valid JSON: --args ${showWord(args)}`, `Write an object in single quotes: --args ${EXAMPLE}`);
+  }
+  if (typeof parsed !== "object" || parsed === null || Array.isArray(parsed)) {
+    throw usage(`Not an object: --args ${showWord(args)}`, `Write an object, such as --args ${EXAMPLE}`);
+  }
+  const params = `{"name":${JSON.stringify(tool)},"arguments":${args}}`;
+  return `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":${params}}`;
+}
+
+/** Throws where a text is not a message at all. What is only wrong with one is for the explanation. */
+function checkMessage(text: string, option: string): void {
+  const problem = findProblem(text);
+  if (problem === null) return;
+  throw usage(`What --${option} says is not a message: ${problem}`, `Write JSON-RPC, such as ${MESSAGE_EXAMPLE}`);
+}
+
+const MESSAGE_EXAMPLE = `'{"jsonrpc":"2.0","id":1,"method":"tools/list"}'`;
+
+function findProblem(text: string): string | null {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    return text.trim() === "" ? "it is empty" : "it is not JSON";
+  }
+  const parts = Array.isArray(value) ? (value as unknown[]) : [value];
+  if (parts.length === 0) return "the list is empty";
+  for (const part of parts) {
+    if (typeof part !== "object" || part === null || Array.isArray(part)) return "it is not an object";
+    if (!["method", "result", "error"].some((name) => name in part)) return "it has neither method, result nor error";
+  }
+  return null;
 }
 
 const DEFAULT_FILE = "fairlead.yaml";

@@ -1,4 +1,4 @@
-import type { RuleExplanation, StopExplanation } from "../chain/explain.ts";
+import type { ListExplanation, RuleExplanation, StopExplanation } from "../chain/explain.ts";
 import { showText } from "../message/text.ts";
 import { describeCondition } from "../policy/rules/describe.ts";
 import type { Explanation } from "../proxy/explain.ts";
@@ -21,7 +21,7 @@ export function composeExplanationJson({ stops, hiddenBy, decision, outcome, ski
       method,
       tool,
       inside: isInner,
-      rules: rules.map(({ compiled: { rule }, answer, traces }) => ({
+      rules: rules.map(({ compiled: { rule }, answer, traces, elements }) => ({
         id: rule.id,
         name: rule.name,
         priority: rule.priority,
@@ -33,6 +33,7 @@ export function composeExplanationJson({ stops, hiddenBy, decision, outcome, ski
           return { condition: describeCondition(condition), held, saw, doubt, parts: parts.map(show) };
         }),
         actions: rule.actions.map(({ does }) => does),
+        ...(elements === null ? {} : { hides: namesOf(elements) }),
       })),
     })),
     hidden_by: hiddenBy,
@@ -55,10 +56,12 @@ function composeStop({ moment, method, tool, isInner, rules }: StopExplanation):
   return lines;
 }
 
-function composeRule({ compiled: { rule }, answer, traces }: RuleExplanation): string[] {
+function composeRule({ compiled: { rule }, answer, traces, elements }: RuleExplanation): string[] {
   const place = `line ${rule.place.line}${rule.priority === 0 ? "" : `, priority ${rule.priority}`}`;
   const watches = rule.mode === "observe" ? ", only watches" : "";
-  const lines = [`  ${SIGNS[answer]} ${showText(rule.id)} (${place}${watches}): ${ANSWERS[answer]}`];
+  const verdict = elements === null ? ANSWERS[answer] : describeElements(elements);
+  const lines = [`  ${SIGNS[answer]} ${showText(rule.id)} (${place}${watches}): ${verdict}`];
+  if (elements !== null && elements.shown !== null) lines.push(`      for ${showText(elements.shown)}:`);
   const add = (trace: (typeof traces)[number], depth: number): void => {
     const saw = trace.saw === null || trace.saw === "" ? "" : `, it is ${showText(trace.saw)}`;
     const doubt = trace.doubt === null ? "" : ` (${showText(trace.doubt)})`;
@@ -66,8 +69,28 @@ function composeRule({ compiled: { rule }, answer, traces }: RuleExplanation): s
     for (const part of trace.parts) add(part, depth + 2);
   };
   for (const trace of traces) add(trace, 6);
-  if (answer === "yes") lines.push(`      → ${rule.actions.map(({ does }) => does).join(", ")}`);
+  if (answer === "yes") lines.push(`      → ${rule.actions.map(({ does }) => does).join(", ")}${hiddenIn(elements)}`);
   return lines;
+}
+
+function hiddenIn(elements: ListExplanation | null): string {
+  if (elements === null) return "";
+  const names = namesOf(elements).map((name) => showText(name ?? "(no name)", MAX_NAME_CHARACTERS));
+  const more = names.length > MAX_NAMES ? ` and ${names.length - MAX_NAMES} more` : "";
+  return ` ${names.slice(0, MAX_NAMES).join(", ")}${more}`;
+}
+
+const MAX_NAMES = 20;
+const MAX_NAME_CHARACTERS = 80;
+
+/** A rule that hides is asked about each element of a list. */
+function describeElements({ judged }: ListExplanation): string {
+  const hidden = judged.filter(({ isHidden }) => isHidden).length;
+  return hidden === 0 ? `hides none of ${judged.length} entries` : `hides ${hidden} of ${judged.length} entries`;
+}
+
+function namesOf({ judged }: ListExplanation): (string | null)[] {
+  return judged.filter(({ isHidden }) => isHidden).map(({ name }) => name);
 }
 
 const SIGNS: Record<RuleExplanation["answer"], string> = {

@@ -17,8 +17,8 @@ function readHeader(text: string, env: NodeJS.ProcessEnv): [string, string] {
   const colon = text.indexOf(":");
   const name = text.slice(0, Math.max(colon, 0)).trim();
   if (!/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(name)) {
-    // What was meant as a secret may be in it: only the name is repeated.
-    throw usage(`Not a header: --header ${showWord(name)}`, "Write --header 'Name: value'");
+    const remedy = colon < 0 ? "There is no colon in it: write --header 'Name: value'" : "Write --header 'Name: value'";
+    throw usage(`Not a header: --header ${showHeader(text)}`, remedy);
   }
   if (OWN_HEADERS.has(name.toLowerCase())) throw usage(`Header ${name} is not for you to set`, "Leave it out");
   const value = text.slice(colon + 1).trim();
@@ -34,3 +34,16 @@ function readHeader(text: string, env: NodeJS.ProcessEnv): [string, string] {
   }
   return [name, filled];
 }
+
+/** What was written as a header, so far as it cannot be a secret: a name, or its beginning. */
+function showHeader(text: string): string {
+  const word = /^[^\s:=]*/.exec(text)?.[0] ?? "";
+  const shown = word.length <= 40 && NAME.test(word) ? word : word.slice(0, SHOWN_CHARACTERS);
+  return showWord(shown.length < text.length ? `${shown}…` : shown);
+}
+
+// Written as names of headers are, or a well-known one.
+const NAME = /^[A-Z][A-Za-z]*(?:-[A-Z][A-Za-z]*)*$|^(?:authorization|cookie|accept|user-agent|x-[a-z-]+)$/;
+
+/** So much of a word is shown that may be a secret. */
+const SHOWN_CHARACTERS = 3;

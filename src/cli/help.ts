@@ -17,7 +17,8 @@ export function composeHelp(command: Command): string {
   for (const option of command.options) {
     const fallback = option.fallback === undefined ? "" : ` (default: ${option.fallback})`;
     const choices = option.choices === undefined ? "" : `: ${option.choices.join(", ")}`;
-    lines.push(...wrap(`  ${heading(option).padEnd(width)}  `, `${option.help}${choices}${fallback}`));
+    const repeats = option.repeats === true ? "; may be repeated" : "";
+    lines.push(...wrap(`  ${heading(option).padEnd(width)}  `, `${option.help}${repeats}${choices}${fallback}`));
   }
   if (command.notes.length > 0) lines.push("", ...command.notes);
   return `${lines.join("\n")}\n`;

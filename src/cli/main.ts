@@ -1,25 +1,26 @@
 import type { ProxyError } from "../errors.ts";
 import { findCommand } from "./commands.ts";
+import { type Complaint, createErrorOutput, type ErrorOutput } from "./error-output.ts";
 import { composeHelp } from "./help.ts";
 import { checkTogether, unknownCommand, unknownTopic } from "./mistakes.ts";
 import { type Parsed, parseCommandLine } from "./options.ts";
-import { complain, print } from "./output.ts";
+import { print } from "./output.ts";
 import { runProxy } from "./run.ts";
 import { showWord, usage } from "./usage.ts";
 import { version } from "./version.ts";
 
 /** Does what the command line says, and resolves with the exit code. */
 export async function main(args: readonly string[]): Promise<number> {
+  const errors = createErrorOutput(args);
   try {
-    return await dispatch(args);
+    return await dispatch(args, errors);
   } catch (error) {
-    if (!isProxyError(error)) throw error;
-    await complain(`Error: ${error.message}\n${error.remedy}\n`);
+    await errors.error(isProxyError(error) ? error : describeFault(error));
     return args[0] === "audit" ? 2 : 1; // there, 1 is for findings
   }
 }
 
-async function dispatch(args: readonly string[]): Promise<number> {
+async function dispatch(args: readonly string[], errors: ErrorOutput): Promise<number> {
   // The command is the first word, if it stands before anything else.
   const first = args[0];
   const name = first === undefined || first.startsWith("-") ? "" : first;
@@ -33,19 +34,19 @@ async function dispatch(args: readonly string[]): Promise<number> {
   switch (command.name) {
     case "":
       if (args.length === 0) return show(composeHelp(command));
-      return runProxy(parsed, command);
+      return runProxy(parsed, command, errors);
     case "help":
       return help(parsed);
     case "version":
       return show(`fairlead ${version()}\n`);
     case "tools":
-      return (await import("./tools.ts")).runTools(parsed, command);
+      return (await import("./tools.ts")).runTools(parsed, command, errors);
     case "check":
       return (await import("./check.ts")).runCheck(parsed);
     case "explain":
       return (await import("./explain.ts")).runExplain(parsed);
     case "audit":
-      return (await import("./audit.ts")).runAudit(parsed);
+      return (await import("./audit.ts")).runAudit(parsed, errors);
     case "demo-server":
       return (await import("./demo-server.ts")).runDemoServer();
     case "demo":
@@ -66,6 +67,12 @@ function help({ words, rest }: Parsed): Promise<number> {
 async function show(text: string): Promise<number> {
   await print(text);
   return 0;
+}
+
+/** A mistake of ours. Where in the code it happened helps whoever repairs it. */
+function describeFault(error: unknown): Complaint {
+  const message = `internal error: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`;
+  return { message, remedy: "This is a fault in Fairlead: please report it with the lines above" };
 }
 
 // By name, because the parts of the command that are loaded late have a class of their own.

@@ -1,6 +1,7 @@
 import type { ProxyError } from "../errors.ts";
 import { type Command, COMMANDS, findCommand } from "./commands.ts";
-import { nearest } from "../policy/nearest.ts";
+import { splitCommand } from "../policy/split-command.ts";
+import { nearest } from "../text/nearest.ts";
 import type { Parsed } from "./options.ts";
 import { showLine, showWord, usage } from "./usage.ts";
 
@@ -9,8 +10,11 @@ export function unknownCommand(args: readonly string[]): ProxyError {
   const [name] = args;
   const hint = nearest(name, NAMES);
   const guess = hint === null ? "" : `Did you mean fairlead ${hint}? `;
-  const isServer = !args.includes("--") && name !== "" && (hint === null || args.length > 1);
-  const server = isServer ? `To start a server, write: ${showLine(["--", ...args])}` : "";
+  // Quotes around all of a command make one word of it.
+  const words = args.length === 1 ? splitCommand(name) : null;
+  const isServer = !args.includes("--") && name !== "" && (hint === null || args.length > 1 || words !== null);
+  const quotes = words === null ? "" : ", without the quotes";
+  const server = isServer ? `To start a server, write${quotes}: ${showLine(["--", ...(words ?? args)])}` : "";
   return usage(`Unknown command: ${showWord(name)}`, `${guess}${server}`.trim() || ALL_NAMES);
 }
 
@@ -38,7 +42,8 @@ export function strayWord(args: readonly string[], at: number, command: Command)
     return usage(what, "Only options stand before the two dashes; a value with spaces in it needs quotes");
   }
   const name = command.name === "" ? [] : [command.name];
-  const line = showLine([...name, ...before, "--", ...after]);
+  const words = after.length === 1 ? (splitCommand(after[0]) ?? after) : after;
+  const line = showLine([...name, ...before, "--", ...words]);
   return usage(what, `Write the server's command after two dashes: ${line}`);
 }
 
@@ -48,7 +53,12 @@ export function checkTogether({ words, rest, values }: Parsed, command: Command,
   if (extra !== null) throw usage(`Unexpected word: ${showWord(extra)}`, `Write ${command.usage[0]}`);
   for (const { name, needs } of command.options) {
     if (needs === undefined || !values.has(name) || all.has(needs)) continue;
-    throw usage(`Option --${name} needs --${needs}`, `Give --${needs} <file> as well, or leave --${name} out`);
+    const value =
+      command.options.find((option) => option.name === needs)?.value?.replace("[host:]port", "<port>") ?? "";
+    throw usage(
+      `Option --${name} needs --${needs}`,
+      `Give --${needs} ${value}`.trimEnd() + ` as well, or leave --${name} out`,
+    );
   }
 }
 

@@ -24,7 +24,7 @@ export const FILTER: readonly Option[] = [
     name: "deny",
     value: "<re,re,…>",
     repeats: true,
-    help: "hide and refuse tools whose name matches any of these regular expressions; may be repeated",
+    help: "hide and refuse tools whose name matches any of these regular expressions",
   },
   {
     name: "allow",
@@ -114,5 +114,5 @@ export const CHILD: readonly Option[] = [
 export const LOG: readonly Option[] = [
   { name: "log-level", value: "<level>", choices: LEVELS, help: "how much is logged on stderr", fallback: "info" },
   { name: "log-format", value: "<format>", choices: ["text", "json"], help: "how it is written", fallback: "text" },
-  { name: "log-file", value: "<file>", help: "write the log to this file as well" },
+  { name: "log-file", value: "<file>", help: "write the log, and errors, to this file as well" },
 ];

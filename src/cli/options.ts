@@ -1,7 +1,7 @@
 import { showText } from "../message/text.ts";
 import type { Command } from "./commands.ts";
 import { strayWord, unknownOption } from "./mistakes.ts";
-import { nearest } from "../policy/nearest.ts";
+import { nearest } from "../text/nearest.ts";
 import { usage } from "./usage.ts";
 
 /** One option of the command line. */

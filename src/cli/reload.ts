@@ -1,4 +1,5 @@
 import { unwatchFile, watchFile } from "node:fs";
+import type { ProxyError } from "../errors.ts";
 import type { PolicySettings } from "../policy/file/settings.ts";
 import type { Proxy } from "../proxy/proxy.ts";
 import type { Log } from "../record/log.ts";
@@ -16,11 +17,15 @@ export interface Reloading {
 /** How often the file is looked at. By its path: editors, and those who mount it, put another one in its place. */
 const LOOK_MS = 500;
 
+/** So many lines about mistakes are logged. */
+const MAX_LINES = 100;
+
 /** Watches the file that --config names. What is wrong with it is said, and the last policy that was right holds. */
 export function watchConfig(given: Parsed, command: Command, proxy: Proxy, log: Log): Reloading {
   const file = given.values.get("config")?.[0] ?? "";
   let last: PolicySettings | null = null;
   let work = Promise.resolve();
+  let gone: NodeJS.Timeout | undefined;
 
   async function adopt(): Promise<void> {
     try {
@@ -32,10 +37,15 @@ export function watchConfig(given: Parsed, command: Command, proxy: Proxy, log: 
       for (const key of last === null ? [] : lasting(last, settings))
         log.warn(`${key} in ${file} has changed: that takes effect with the next start`);
       last = settings;
-      log.info("policy reloaded", { file, rules: settings.interceptor.rules.length });
+      log.info("policy reloaded", { file, rules: settings.interceptor.rules.length, policy: proxy.policyVersion });
     } catch (error) {
-      const { message } = error as Error;
-      log.error(`policy not reloaded, the last one holds: ${message.replaceAll("\n", "\n  ")}`, { file });
+      const { message, remedy } = error as Partial<ProxyError>;
+      // Each line as `check` writes it: in one line nobody could read it.
+      const [first, ...rest] = (message ?? String(error)).split("\n").filter((line) => line.trim() !== "");
+      log.error(`policy not reloaded, the last one holds: ${first}`, { file });
+      for (const line of rest.slice(0, MAX_LINES)) log.error(line);
+      if (rest.length > MAX_LINES) log.error(`and more: run fairlead check ${file}`);
+      if (rest.length === 0 && remedy !== undefined) log.error(remedy);
     }
   }
 
@@ -49,10 +59,19 @@ export function watchConfig(given: Parsed, command: Command, proxy: Proxy, log: 
   );
   watchFile(file, { interval: LOOK_MS, persistent: false }, (now, before) => {
     if (now.mtimeMs === before.mtimeMs && now.size === before.size && now.ino === before.ino) return;
-    if (now.nlink === 0) return; // gone for a moment, or for good
-    reload();
+    clearTimeout(gone);
+    if (now.nlink > 0) return reload();
+    // Editors take a file away for a moment, and put another one in its place.
+    gone = setTimeout(() => log.warn("the policy file is gone, the last policy holds", { file }), 2 * LOOK_MS);
+    gone.unref();
   });
-  return { reload, stop: () => unwatchFile(file) };
+  return {
+    reload,
+    stop() {
+      clearTimeout(gone);
+      unwatchFile(file);
+    },
+  };
 }
 
 /** What holds from the start to the end, and is different now. */

@@ -1,17 +1,22 @@
+import type { Class } from "../message/methods.ts";
+import type { AuditField } from "../policy/audit-fields.ts";
 import { createProxy, type Proxy, type ProxyOptions } from "../proxy/proxy.ts";
 import type { AuditLog } from "../record/audit-writer.ts";
 import { type AuditEvent, Unaudited } from "../record/event.ts";
 import type { Log } from "../record/log.ts";
 import type { Command } from "./commands.ts";
+import type { Config } from "./config.ts";
+import type { ErrorOutput } from "./error-output.ts";
 import type { Parsed } from "./options.ts";
-import { complain } from "./output.ts";
+import { complain, createPaint } from "./output.ts";
 import type { Reloading } from "./reload.ts";
 import { findConfig, openLog, readCommand, readEnvironment, readPatterns, readTime, value } from "./settings.ts";
 
 /** Runs the proxy until it is over. */
-export async function runProxy(given: Parsed, command: Command): Promise<number> {
+export async function runProxy(given: Parsed, command: Command, errors: ErrorOutput): Promise<number> {
   const config = await findConfig(given, command);
   const { parsed = given } = config ?? {};
+  errors.follow(parsed);
   const deny = config?.deny ?? readPatterns(parsed, "deny");
   const allow = config?.allow ?? readPatterns(parsed, "allow");
   const speaksHttp = parsed.values.has("upstream") || parsed.values.has("listen");
@@ -20,7 +25,8 @@ export async function runProxy(given: Parsed, command: Command): Promise<number>
     : { command: readCommand(parsed), timeouts: { toolList: readTime(parsed, "tools-timeout", 10_000) } };
   const log = openLog(parsed);
   for (const text of config?.warnings ?? []) log.warn(text);
-  const audit = await openAuditLog(parsed, log);
+  const auditing = readAuditing(given, parsed, config);
+  const audit = await openAuditLog(parsed, auditing, log);
   const parent = process.ppid;
   const watching = config === null ? null : await import("./reload.ts");
   // A service that is told to reload while it starts must not die of it.
@@ -45,8 +51,8 @@ export async function runProxy(given: Parsed, command: Command): Promise<number>
     env: readEnvironment(parsed),
     cwd: value(parsed, "cwd"),
     log,
-    audit: audit === null ? null : auditor(audit, config?.mustAudit === true),
-    auditAll: value(parsed, "audit-level") === "all",
+    audit: audit === null ? null : auditor(audit, auditing),
+    auditAll: auditing.classes.has("pass"),
     ...(config === null
       ? {}
       : { ...config.policy, limits: config.limits, timeouts: { ...server.timeouts, ...config.timeouts } }),
@@ -54,6 +60,7 @@ export async function runProxy(given: Parsed, command: Command): Promise<number>
   const reloading = watching?.watchConfig(given, command, proxy, log) ?? null;
   guard(proxy, log, proxy.url === null ? null : reloading);
   if (isHungUp) reloading?.reload();
+  if (proxy.url !== null && wantsPaste(parsed)) await complain(await describePaste(parsed, proxy.url));
   if (proxy.url === null && process.stdin.isTTY)
     log.info("waiting for MCP messages on stdin; this is meant to be started by a client");
   const { code, lost, child } = await proxy.ended;
@@ -61,14 +68,48 @@ export async function runProxy(given: Parsed, command: Command): Promise<number>
   await audit?.flush();
   if (lost && child !== null)
     log.info("the server ended", child.signal === null ? { code: child.code } : { signal: child.signal });
-  if (lost) await complain("Error: Lost connection to upstream MCP\nShutting down proxy\n");
+  if (lost) await errors.error({ message: "Lost connection to upstream MCP", remedy: "Shutting down proxy" });
   return code;
 }
 
+/** Whether a person sees what is written on stderr, and wants to. */
+function wantsPaste(parsed: Parsed): boolean {
+  const level = value(parsed, "log-level") ?? "info";
+  return process.stderr.isTTY && value(parsed, "log-format") !== "json" && (level === "info" || level === "debug");
+}
+
+async function describePaste(parsed: Parsed, url: string): Promise<string> {
+  const { composePaste } = await import("./paste.ts");
+  const asksForToken = parsed.values.has("auth-tokens") || parsed.values.has("auth-jwks");
+  const hosts = parsed.values.get("allow-host") ?? [];
+  return composePaste({ url, hosts, asksForToken }, createPaint(process.stderr, process.env));
+}
+
+/** What is audited, and what happens where that is not possible. */
+interface Auditing {
+  readonly fields: ReadonlySet<AuditField> | undefined;
+  readonly classes: ReadonlySet<Class>;
+  readonly mustAudit: boolean;
+}
+
+function readAuditing(given: Parsed, parsed: Parsed, config: Config | null): Auditing {
+  const { fields = null, classes = null } = config?.auditInclude ?? {};
+  const byLevel: readonly Class[] =
+    value(parsed, "audit-level") === "all" ? ["pass", "log", "review"] : ["log", "review"];
+  return {
+    fields: fields === null ? undefined : new Set(fields),
+    // What was typed wins over the file.
+    classes: new Set(given.values.has("audit-level") ? byLevel : (classes ?? byLevel)),
+    mustAudit: config?.mustAudit === true,
+  };
+}
+
 /** Takes events for the log. Where messages must not pass without it, it throws what makes them stay. */
-function auditor(audit: AuditLog, mustAudit: boolean): (event: AuditEvent) => void {
-  if (!mustAudit) return (event) => audit.write(event);
+function auditor(audit: AuditLog, { classes, mustAudit }: Auditing): (event: AuditEvent) => void {
   return (event) => {
+    // What somebody decided, what is odd and who was refused is written whatever its class.
+    if (!classes.has(event.class) && event.rule === null && event.note === null && event.kind !== "login") return;
+    if (!mustAudit) return audit.write(event);
     const goesNowhere = event.verdict === "deny" || event.verdict === "drop";
     if (goesNowhere) audit.write(event);
     else if (!audit.writeNow(event)) throw new Unaudited();
@@ -81,11 +122,11 @@ function readPin(parsed: Parsed): Pick<ProxyOptions, "names"> {
 }
 
 /** The audit log, if one is asked for. It is closed when we end, however we do. */
-async function openAuditLog(parsed: Parsed, log: Log): Promise<AuditLog | null> {
+async function openAuditLog(parsed: Parsed, { fields }: Auditing, log: Log): Promise<AuditLog | null> {
   const file = value(parsed, "audit");
   if (file === undefined) return null;
   const { openAudit } = await import("../record/audit-log.ts");
-  const audit = openAudit({ file, warn: (text) => log.warn(text) });
+  const audit = openAudit({ file, fields, warn: (text) => log.warn(text) });
   process.on("exit", () => audit.close());
   return audit;
 }

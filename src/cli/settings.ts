@@ -54,7 +54,14 @@ export function readTime(parsed: Parsed, name: string, fallback: number): number
   const text = value(parsed, name);
   if (text === undefined) return fallback;
   const match = /^(\d+(?:\.\d+)?)(ms|s|m|h)$/.exec(text);
-  const milliseconds = match === null ? 0 : Number(match[1]) * UNITS[match[2] as keyof typeof UNITS];
+  const exact = match === null ? 0 : Number(match[1]) * UNITS[match[2] as keyof typeof UNITS];
+  const milliseconds = Math.round(exact);
+  // What does not come out even only because of how numbers are kept (1.1s) is a whole number all the same.
+  const isWhole = Math.abs(exact - milliseconds) < 1e-6 * Math.max(1, milliseconds);
+  if (exact > 0 && exact <= MAX_TIMER_MS && !isWhole) {
+    const remedy = `Write whole milliseconds, such as --${name} ${Math.ceil(exact)}ms`;
+    throw usage(`Not a whole number of milliseconds: --${name} ${showWord(text)}`, remedy);
+  }
   if (!(milliseconds > 0 && milliseconds <= MAX_TIMER_MS)) {
     const remedy = `Write a number and a unit (ms, s, m or h), such as --${name} 10s`;
     throw usage(`Not a positive duration: --${name} ${showWord(text)}`, remedy);
@@ -69,14 +76,18 @@ const MAX_TIMER_MS = 2 ** 31 - 1;
 
 /** The log for people, as the options want it. */
 export function openLog(parsed: Parsed): Log {
-  const file = value(parsed, "log-file") ?? null;
-  const isOwnFile = file !== null && file !== "/dev/stderr"; // where it goes in any case
-  if (isOwnFile) checkWritable(file);
   return createLog({
     level: (value(parsed, "log-level") ?? "info") as Level,
     format: (value(parsed, "log-format") ?? "text") as "text" | "json",
-    file: isOwnFile ? file : null,
+    file: findLogFile(value(parsed, "log-file")),
   });
+}
+
+/** The file that the log is to be written to as well; null where there is none. Throws where it cannot be written. */
+export function findLogFile(file: string | undefined): string | null {
+  if (file === undefined || file === "/dev/stderr") return null; // stderr has the log in any case
+  checkWritable(file);
+  return file;
 }
 
 /** Makes sure at the start that a file can be written, rather than finding out later. */

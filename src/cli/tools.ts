@@ -5,35 +5,50 @@ import type { PinReport } from "../proxy/inspect-pins.ts";
 import { safeJsonLines } from "../record/safe-json.ts";
 import type { Command } from "./commands.ts";
 import type { Config } from "./config.ts";
+import type { ErrorOutput } from "./error-output.ts";
 import type { Parsed } from "./options.ts";
-import { complain, print } from "./output.ts";
+import { createPaint, print } from "./output.ts";
 import { findConfig, openLog, readCommand, readEnvironment, readPatterns, readTime, value } from "./settings.ts";
+import { createProgress, heedInterruptions } from "./progress.ts";
 import { composeTable } from "./table.ts";
+import { columnsOf } from "./terminal.ts";
+import { composeToolList, proposeDeny, readEffect, suggestDeny } from "./tool-list.ts";
 import { version } from "./version.ts";
 
 /** Lists the tools of a server, and what would become of them. */
-export async function runTools(given: Parsed, command: Command): Promise<number> {
+export async function runTools(given: Parsed, command: Command, errors: ErrorOutput): Promise<number> {
   const config = await findConfig(given, command);
   const { parsed = given } = config ?? {};
+  errors.follow(parsed);
   const deny = config?.deny ?? readPatterns(parsed, "deny");
   const allow = config?.allow ?? readPatterns(parsed, "allow");
   const upstream = value(parsed, "upstream");
   const server = upstream === undefined ? { command: readCommand(parsed) } : await readRemote(parsed, upstream, config);
   const log = openLog(parsed);
   for (const text of config?.warnings ?? []) log.warn(text);
+  const progress = createProgress(process.stderr);
+  // Only a process needs time to end.
+  const interruption = upstream === undefined ? heedInterruptions() : null;
   const report = await inspectTools({
     deny,
     allow,
+    ...(config?.policy.policy === undefined ? {} : { policy: config.policy.policy }),
     ...server,
+    onProgress: progress.tell,
+    ...(interruption === null ? {} : { signal: interruption.signal }),
     ...readPins(parsed, config?.policy.policy?.tools.pin?.file),
     env: readEnvironment(parsed),
     cwd: value(parsed, "cwd"),
-    timeoutMs: readTime(parsed, "tools-timeout", 10_000),
+    ...(parsed.values.has("tools-timeout") ? { timeoutMs: readTime(parsed, "tools-timeout", 10_000) } : {}),
     version: version(),
     log,
+  }).finally(() => {
+    progress.end();
+    interruption?.end();
   });
-  await print(FORMATS[(value(parsed, "format") ?? "table") as keyof typeof FORMATS](report));
-  for (const pattern of report.unmatched) await complain(`Warning: pattern "${pattern}" matches no tool\n`);
+  const format = value(parsed, "format") ?? (process.stdout.isTTY ? "full" : "table");
+  await print(FORMATS[format as keyof typeof FORMATS](report));
+  for (const warning of [...describeFaults(report), ...report.unmatched.map(unmatched)]) await errors.warning(warning);
   const isAccepting = parsed.values.has("accept");
   const isStrange = report.tools.some(({ pin }) => pin !== null && pin !== "unchanged");
   return isStrange && !isAccepting ? STRANGE_CODE : 0;
@@ -51,7 +66,7 @@ function readPins(parsed: Parsed, said: string | undefined): Pick<InspectOptions
 }
 
 /** A server at a URL. What reads it is loaded when there is one. */
-async function readRemote(
+export async function readRemote(
   parsed: Parsed,
   upstream: string,
   config: Config | null,
@@ -66,7 +81,7 @@ async function readRemote(
   };
 }
 
-const FORMATS = { table: composeReport, names: composeNames, json: composeJson };
+const FORMATS = { table: composeReport, full: composeFull, names: composeNames, json: composeJson };
 
 /** A rule of thumb: English prose and JSON come to about four bytes a token. */
 const BYTES_PER_TOKEN = 4;
@@ -97,6 +112,20 @@ function composeReport({ tools, pins }: InspectReport): string {
     heading.map((name) => (name === "BYTES" || name === "TOKENS" ? "right" : "left")),
   );
   return `${table}\n${composeSummary(tools)}\n${remembered}`;
+}
+
+/** The same with what each tool says of itself, for a terminal. */
+function composeFull({ tools, pins }: InspectReport): string {
+  const remembered = pins === null ? "" : composePins(tools, pins);
+  if (tools.length === 0) return `The server has no tools.\n${remembered}`;
+  const layout = { paint: createPaint(process.stdout, process.env), columns: columnsOf(process.stdout) };
+  const listed = tools.map((tool) => ({
+    tool,
+    fate: [showFate(tool), ...(pins === null ? [] : [showPin(tool)])],
+    tokens: tokens([tool]),
+  }));
+  const list = composeToolList(listed, { ...layout, fateHeading: ["", ...(pins === null ? [] : ["PIN"])] });
+  return `${list}\n${composeSummary(tools)}\n${remembered}${proposeDeny(tools, layout)}`;
 }
 
 function showPin({ pin, formerly }: ToolReport): string {
@@ -130,6 +159,17 @@ function showFate({ hiddenBy }: ToolReport): string {
   return hiddenBy === NOT_ALLOWED ? "hidden: not in the allow list" : `hidden by ${hiddenBy}`;
 }
 
+/** What is not in the table, because it is not a tool. */
+function describeFaults({ faults: { count, first } }: InspectReport): string[] {
+  const lines = first.map(({ entry, why }) => `entry ${entry} of the list is not a tool and is hidden: ${why}`);
+  if (count > first.length) lines.push(`${count - first.length} more entries are not tools`);
+  return lines;
+}
+
+function unmatched(pattern: string): string {
+  return `pattern "${pattern}" matches no tool`;
+}
+
 /** What the list costs a model's context, and what hiding saves. */
 function composeSummary(tools: readonly ToolReport[]): string {
   const shown = tools.filter((tool) => tool.hiddenBy === null);
@@ -161,11 +201,13 @@ function composeJson({ tools, unmatched, pins }: InspectReport): string {
       hiddenBy: tool.hiddenBy,
       bytes: tool.bytes,
       approximateTokens: tokens([tool]),
+      effect: readEffect(tool),
       ...(pins === null ? {} : { pin: tool.pin, formerly: tool.formerly }),
     })),
     allowed: shown.map((tool) => JSON.parse(tool.definition) as unknown),
     denied: hidden.map((tool) => tool.name),
     invalidPatterns: unmatched,
+    suggestedDeny: suggestDeny(tools),
     ...(pins === null ? {} : { pins }),
     approximateTokens: { all: tokens(tools), shown: tokens(shown), saved: tokens(hidden) },
   };

@@ -19,6 +19,9 @@ export function showLine(words: readonly string[]): string {
 /** A server to put into examples: one that can be had as it is written. */
 export const EXAMPLE_SERVER = ["npx", "-y", "@modelcontextprotocol/server-filesystem", "."] as const;
 
+/** A pattern that hides what that server can change files with. */
+export const EXAMPLE_DENY = "^(write|edit|move|create)_";
+
 const PLAIN = /^[\w@%+=:,./-]+$/;
 const MAX_LINE_CHARACTERS = 1000;
 

@@ -7,6 +7,7 @@ import { createMark, markedEnvironment } from "./mark.ts";
 import { carryStderr, sharesStderr } from "./stderr.ts";
 import { commandLine } from "./windows.ts";
 import { startWatchdog } from "./watchdog.ts";
+import { createWorkMeter, type WorkMeter } from "./work.ts";
 
 /** A server that is a child process of ours. */
 export interface ChildServer {
@@ -19,6 +20,8 @@ export interface ChildServer {
   readonly complained: Promise<void>;
   /** Whether anybody of its process group is left. */
   readonly hasCompany: boolean;
+  /** Makes a meter of what it and all that it started do. */
+  measureWork(): WorkMeter;
   /** Asks it and its group to end. */
   terminate(): void;
   /** Ends it, its group and all that carries our mark, now and synchronously. */
@@ -79,6 +82,7 @@ export async function startChild({ command, args, env, cwd, onTrouble }: ChildOp
     get hasCompany() {
       return hasGroup(pid);
     },
+    measureWork: () => createWorkMeter(mark, pid),
     terminate() {
       if (process.platform === "win32") child.kill();
       else sendSignal(-pid, "SIGTERM");
@@ -111,7 +115,10 @@ export function cannotRun(command: string, cause: NodeJS.ErrnoException): ProxyE
     case "ENOTDIR":
     case "ENAMETOOLONG":
     case "ERR_INVALID_ARG_VALUE": {
-      const remedy = "Check the spelling, or give the full path";
+      const isLine = /\S\s+\S/.test(command) && !/[\\/].*\s/.test(command);
+      const remedy = isLine
+        ? "It has spaces in it, and nothing splits it: take away the quotes around all of it"
+        : "Check the spelling, or give the full path";
       return new ProxyError("COMMAND_NOT_FOUND", `Command not found: ${shown}`, remedy, { cause });
     }
     case "EMFILE":

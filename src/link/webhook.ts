@@ -48,6 +48,17 @@ const MAX_QUEUED_BYTES = 16 * 1024 * 1024;
 const MAX_REPLY_BYTES = 1024 * 1024;
 const QUIET_MS = 60_000;
 
+/** Why a webhook would be refused, and what to do about it; null where nothing speaks against it. Names are not looked up. */
+export function refuseWebhook(
+  { url, allowPrivate }: Pick<WebhookOptions, "url" | "allowPrivate">,
+  env: NodeJS.ProcessEnv,
+): { readonly why: string; readonly remedy: string } | null {
+  const refusal = allowPrivate ? null : guardNear(readAddress(url), env).refusal;
+  return refusal === null ? null : { why: refusal, remedy: ALLOW_PRIVATE };
+}
+
+const ALLOW_PRIVATE = "Set allow_private: true on it if that is what you want";
+
 /** Makes a webhook. Throws a ProxyError where the URL cannot be used. */
 export function createWebhook(options: WebhookOptions): Webhook {
   const { timeoutMs, secret, allowPrivate, ca = null, env = process.env, now = Date.now, onTrouble } = options;
@@ -212,8 +223,7 @@ function readAddress(url: string): Address {
 }
 
 function tooNear(shown: string): ProxyError {
-  const remedy = "Set allow_private: true on it if that is what you want";
-  return new ProxyError("BAD_WEBHOOK", `The webhook ${shown} is not reached: ${TOO_NEAR}`, remedy);
+  return new ProxyError("BAD_WEBHOOK", `The webhook ${shown} is not reached: ${TOO_NEAR}`, ALLOW_PRIVATE);
 }
 
 function describe(error: ConnectionError): string {

@@ -1,107 +1,149 @@
-import { CLOSE_ARRAY, CLOSE_OBJECT, COMMA, OPEN_ARRAY, OPEN_OBJECT, QUOTE } from "./characters.ts";
+import { canonicalNumber } from "./canonical-number.ts";
+import {
+  BACKSLASH,
+  CLOSE_ARRAY,
+  CLOSE_OBJECT,
+  COMMA,
+  NINE,
+  OPEN_ARRAY,
+  OPEN_OBJECT,
+  QUOTE,
+  ZERO,
+} from "./characters.ts";
 import type { Span } from "./envelope.ts";
 import { afterString, endOfValue, skipSpace } from "./members.ts";
-import { readText } from "./text.ts";
+import { createCanonicalWriter } from "./canonical-writer.ts";
+import { compareStrings, isSpelled } from "./spelling.ts";
+
+/** How the one text of a value is written. */
+export interface CanonicalOptions {
+  /** Members of the value itself that are left out. */
+  readonly without?: readonly string[];
+  /**
+   * `exact` gives all spellings of a number one text, by the exact value and not by what fits into a number of ours.
+   * `spelled` leaves numbers as they are.
+   */
+  readonly numbers?: "exact" | "spelled";
+  /** Told about work beyond one walk over the bytes, in steps of about ten nanoseconds, before it is done. It may throw. */
+  readonly onWork?: (steps: number) => void;
+}
 
 /**
- * The one text of a value, however it was spelled: no space, keys in order, strings and numbers in one form. Numbers are
- * told apart by their exact value, not by what fits into one of ours. The members of the value itself that are named in
- * `without` are left out. The bytes have been validated; they are walked over once, however deep they are.
+ * The one text of a value, however it was spelled: no space, keys in order, strings in one form (RFC 8785, but for
+ * numbers). The bytes have been validated; they are walked over once, however deep they are.
  */
-export function canonicalText(bytes: Buffer, span: Span, without: readonly string[] = []): string {
-  return readValue({ bytes, at: span.start }, without);
-}
+export function canonicalBytes(bytes: Buffer, span: Span, options: CanonicalOptions = {}): Buffer {
+  const { without = NONE, numbers = "exact", onWork = NOBODY } = options;
+  const writer = createCanonicalWriter(bytes, span.end - span.start, onWork);
+  const isExact = numbers === "exact";
+  // The places in the output of all members of the objects that are open: where each begins and where it ends.
+  let places = new Int32Array(64);
+  let top = 0;
 
-/** The one text of a JSON number: its digits without zeros at either end, and a power of ten. */
-export function canonicalNumber(text: string): string {
-  if (text.length <= MAX_PLAIN && PLAIN.test(text)) return text;
-  const [, minus, whole, fraction = "", exponent = "0"] = NUMBER.exec(text) ?? [];
-  const all = `${whole}${fraction}`;
-  let first = 0;
-  while (first < all.length && all[first] === "0") first++;
-  if (first === all.length) return "0";
-  let last = all.length;
-  while (all[last - 1] === "0") last--;
-  const digits = `${minus}${all.slice(first, last)}`;
-  const size = exponent.replace(/^(-?)0+(?=\d)/, "$1");
-  // Beyond all bounds: such numbers are told apart by how they are spelled.
-  if (size.length > MAX_EXPONENT) return `${digits}e${size}:${last - whole.length}`;
-  const power = Number(size) + all.length - last - fraction.length;
-  return power >= 0 && power <= MAX_ZEROS ? digits + "0".repeat(power) : `${digits}e${power}`;
-}
+  function push(place: number): void {
+    if (top === places.length) {
+      const more = new Int32Array(2 * top);
+      more.set(places);
+      places = more;
+    }
+    places[top++] = place;
+  }
 
-interface Walker {
-  readonly bytes: Buffer;
-  at: number;
-}
-
-const PLAIN = /^(?:0|-?[1-9]\d*)$/;
-const NUMBER = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]\+?(-?\d+))?$/;
-
-// So that 1e2 is 100. What is short and plain has no more zeros than that.
-const MAX_ZEROS = 400;
-const MAX_PLAIN = 300;
-const MAX_EXPONENT = 14;
-
-function readValue(walker: Walker, without: readonly string[]): string {
-  const { bytes, at } = walker;
-  switch (bytes[at]) {
-    case QUOTE:
-      return JSON.stringify(takeText(walker));
-    case OPEN_ARRAY:
-      return readArray(walker);
-    case OPEN_OBJECT:
-      return readObject(walker, without);
-    default: {
-      walker.at = endOfValue(bytes, at);
-      const text = bytes.toString("latin1", at, walker.at);
-      return /^[-\d]/.test(text) ? canonicalNumber(text) : text;
+  function writeValue(at: number): number {
+    switch (bytes[at]) {
+      case QUOTE:
+        return writeString(at);
+      case OPEN_ARRAY:
+        return writeArray(at);
+      case OPEN_OBJECT:
+        return writeObject(at, NONE);
+      default: {
+        const end = endOfValue(bytes, at);
+        const isPlain = !isExact || bytes[at] > NINE || isPlainInteger(bytes, at, end);
+        if (isPlain) writer.copy(at, end);
+        else writer.text(canonicalNumber(bytes.toString("latin1", at, end)));
+        return end;
+      }
     }
   }
+
+  function writeString(at: number): number {
+    const end = afterString(bytes, at);
+    if (isUnescaped(bytes, at + 1, end - 1)) writer.copy(at, end);
+    else writer.string(at + 1, end - 1);
+    return end;
+  }
+
+  function writeArray(start: number): number {
+    writer.copy(start, start + 1);
+    let at = skipSpace(bytes, start + 1);
+    while (bytes[at] !== CLOSE_ARRAY) {
+      at = skipSpace(bytes, writeValue(at));
+      if (bytes[at] !== COMMA) continue;
+      writer.copy(at, at + 1);
+      at = skipSpace(bytes, at + 1);
+    }
+    writer.copy(at, at + 1);
+    return at + 1;
+  }
+
+  function writeObject(start: number, left: readonly string[]): number {
+    writer.copy(start, start + 1);
+    const base = top;
+    let isSorted = true;
+    let before = -1; // where the key before begins
+    for (let at = skipSpace(bytes, start + 1); ;) {
+      if (bytes[at] === CLOSE_OBJECT) {
+        if (!isSorted) writer.reorder(places, base, top);
+        top = base;
+        writer.copy(at, at + 1);
+        return at + 1;
+      }
+      const keyEnd = afterString(bytes, at);
+      const colon = skipSpace(bytes, keyEnd);
+      const begins = skipSpace(bytes, colon + 1);
+      let end: number;
+      if (left.some((key) => isSpelled(bytes, at + 1, keyEnd - 1, key))) end = endOfValue(bytes, begins);
+      else {
+        if (before >= 0) writer.byte(COMMA);
+        isSorted &&= before < 0 || compareStrings(bytes, before + 1, at + 1) <= 0;
+        before = at;
+        push(writer.position());
+        writeString(at);
+        writer.copy(colon, colon + 1);
+        end = writeValue(begins);
+        push(writer.position());
+      }
+      at = skipSpace(bytes, end);
+      if (bytes[at] === COMMA) at = skipSpace(bytes, at + 1);
+    }
+  }
+
+  if (bytes[span.start] === OPEN_OBJECT) writeObject(span.start, without);
+  else writeValue(span.start);
+  return writer.end();
 }
 
-function readArray(walker: Walker): string {
-  const elements: string[] = [];
-  step(walker);
-  while (walker.bytes[walker.at] !== CLOSE_ARRAY) {
-    elements.push(readValue(walker, NONE));
-    stepOverComma(walker);
-  }
-  walker.at++;
-  return `[${elements.join(",")}]`;
-}
-
-function readObject(walker: Walker, without: readonly string[]): string {
-  const members: (readonly [key: string, text: string])[] = [];
-  step(walker);
-  while (walker.bytes[walker.at] !== CLOSE_OBJECT) {
-    const key = takeText(walker);
-    walker.at = skipSpace(walker.bytes, walker.at);
-    step(walker);
-    const text = readValue(walker, NONE);
-    if (!without.includes(key)) members.push([key, text]);
-    stepOverComma(walker);
-  }
-  walker.at++;
-  // By their code units, as RFC 8785 has it.
-  members.sort(([one], [other]) => (one < other ? -1 : 1));
-  return `{${members.map(([key, text]) => `${JSON.stringify(key)}:${text}`).join(",")}}`;
+/** The same as text. */
+export function canonicalText(bytes: Buffer, span: Span, without: readonly string[] = NONE): string {
+  return canonicalBytes(bytes, span, { without }).toString("utf8");
 }
 
 const NONE: readonly string[] = [];
+const NOBODY = (): void => {};
 
-function takeText(walker: Walker): string {
-  const start = walker.at;
-  walker.at = afterString(walker.bytes, start);
-  return readText(walker.bytes, start + 1, walker.at - 1);
+function isUnescaped(bytes: Buffer, start: number, end: number): boolean {
+  if (end - start > 64) return !bytes.subarray(start, end).includes(BACKSLASH);
+  for (let at = start; at < end; at++) if (bytes[at] === BACKSLASH) return false;
+  return true;
 }
 
-/** Over one byte, and the space behind it. */
-function step(walker: Walker): void {
-  walker.at = skipSpace(walker.bytes, walker.at + 1);
+/** Whether a number is spelled as all spellings of it are written. */
+function isPlainInteger(bytes: Buffer, start: number, end: number): boolean {
+  if (bytes[start] === ZERO) return end === start + 1;
+  if (end - start > MAX_PLAIN_DIGITS) return false;
+  for (let at = start; at < end; at++) if (bytes[at] < ZERO || bytes[at] > NINE) return false;
+  return true;
 }
 
-function stepOverComma(walker: Walker): void {
-  walker.at = skipSpace(walker.bytes, walker.at);
-  if (walker.bytes[walker.at] === COMMA) step(walker);
-}
+const MAX_PLAIN_DIGITS = 20;

@@ -29,6 +29,19 @@ export function composeBatch(answers: readonly Buffer[]): Buffer | null {
   return Buffer.from(`[${answers.map((answer) => answer.toString("latin1")).join(",")}]`, "latin1");
 }
 
+/** Two messages with answers, each one answer or a batch of them, as one batch. */
+export function mergeBatches(one: Buffer, other: Buffer): Buffer {
+  const parts = [strip(one), strip(other)].filter((part) => part !== "");
+  return Buffer.from(`[${parts.join(",")}]`, "latin1");
+}
+
+function strip(batch: Buffer): string {
+  return batch
+    .toString("latin1")
+    .trim()
+    .replace(/^\[|\]$/g, "");
+}
+
 /** A request of our own. Its params are JSON text. */
 export function composeRequest(id: string, method: string, params: string): Buffer {
   return Buffer.from(

@@ -1,124 +1,118 @@
 import { randomBytes } from "node:crypto";
+import { BACKSLASH, QUOTE } from "./characters.ts";
+import { hashString, isSameString } from "./spelling.ts";
 import { readText } from "./text.ts";
 
 /**
- * The keys of one object with many keys, to find one that comes twice. Keys are compared by their
- * bytes; from the first escaped one on, by their text. What a sender cannot know is mixed in, so
- * that nobody can choose keys that all fall into one place.
+ * The keys of one object, to find one that is there twice, however it is spelled. Each key is a place in the bytes and a
+ * hash: no text is made of it.
  */
 export interface KeySet {
-  /** Adds a key that stands between two places; its text is given where it is escaped. False when it is there already. */
-  add(bytes: Buffer, start: number, end: number, text: string | null): boolean;
-}
-
-/** The same for few keys with an escaped one among them, to be used again. */
-export interface TextSet extends KeySet {
+  /** Adds the key between two places. */
+  add(bytes: Buffer, start: number, end: number): Added;
+  /** Forgets all keys. */
   clear(): void;
 }
 
-/** So few texts are compared one by one. */
-const MAX_FEW = 32;
+/** Whether a key is new or was there before; or it has half of a surrogate pair in it. */
+export type Added = "new" | "twice" | "broken";
 
-/** Makes an empty set that keeps texts, and takes no room worth speaking of. */
-export function createTextSet(): TextSet {
-  let few: string[] = [];
-  let many: Set<string> | null = null;
-
-  return {
-    clear() {
-      few = [];
-      many = null;
-    },
-    add(bytes, start, end, text) {
-      const key = text ?? readText(bytes, start, end);
-      if (many === null) {
-        if (few.includes(key)) return false;
-        if (few.length < MAX_FEW) return few.push(key) > 0;
-        many = new Set(few);
-      }
-      const before = many.size;
-      many.add(key);
-      return many.size > before;
-    },
-  };
-}
-
+// A sender who knew how keys are hashed could choose keys that all fall into one place.
 const SEED = randomBytes(4).readInt32LE(0) | 1;
-/** So many places in a row that are taken are no accident. */
-const MAX_PROBES = 64;
 
-/** Makes an empty set. */
-export function createKeySet(): KeySet {
-  let places = new Int32Array(128).fill(-1); // where a key starts
-  let ends = new Int32Array(128);
+/** So many places in a row that are taken are no accident. */
+const MAX_PROBES = 256;
+
+/** Room for so many keys is made at first, and kept from one object to the next. */
+const FIRST_PLACES = 64;
+
+/** Makes an empty set. Where `maxProbes` places in a row are taken, it goes over to a set of texts. */
+export function createKeySet(maxProbes = MAX_PROBES): KeySet {
+  // Two numbers for each place: the hash of the key there, and where the key starts, or -1. Side by side, because the
+  // table of a large object does not fit into the processor's cache.
+  let places = new Int32Array(2 * FIRST_PLACES).fill(-1);
   let size = 0;
+  // Used instead of the places once too many keys fall near each other. The engine hashes by a secret of its own.
   let texts: Set<string> | null = null;
 
-  function grow(bytes: Buffer): void {
-    const [oldPlaces, oldEnds] = [places, ends];
-    places = new Int32Array(oldPlaces.length * 4).fill(-1);
-    ends = new Int32Array(oldPlaces.length * 4);
-    for (let index = 0; index < oldPlaces.length; index++) {
-      if (oldPlaces[index] >= 0) insert(bytes, oldPlaces[index], oldEnds[index]);
-    }
-  }
-
-  /** 1 when the key is new, 0 when it is there, -1 when there is no place for it near its own. */
-  function insert(bytes: Buffer, start: number, end: number): number {
+  /** Where the key is, or where it should be put; -1 where there is no room near its place. */
+  function seek(bytes: Buffer, start: number, hash: number): number {
     const mask = places.length - 1;
-    const length = end - start;
-    let place = hash(bytes, start, end) & mask;
-    for (let probe = 0; probe < MAX_PROBES; probe++) {
-      const other = places[place];
-      if (other < 0) {
-        places[place] = start;
-        ends[place] = end;
-        return 1;
-      }
-      if (ends[place] - other === length) {
-        let same = 0;
-        while (same < length && bytes[other + same] === bytes[start + same]) same++;
-        if (same === length) return 0;
-      }
-      place = (place + 1) & mask;
+    let place = (hash << 1) & mask;
+    for (let probe = 0; probe < maxProbes; probe++) {
+      const other = places[place + 1];
+      if (other < 0 || (places[place] === hash && isSameString(bytes, other, start))) return place;
+      place = (place + 2) & mask;
     }
     return -1;
   }
 
-  /** Goes over to text, which the engine keeps apart by a secret of its own. */
-  function useTexts(bytes: Buffer): Set<string> {
-    const set = new Set<string>();
-    places.forEach((start, index) => {
-      if (start >= 0) set.add(readText(bytes, start, ends[index]));
-    });
-    places = new Int32Array(0);
-    ends = new Int32Array(0);
-    return set;
+  function grow(bytes: Buffer): void {
+    const old = places;
+    places = new Int32Array(2 * old.length).fill(-1);
+    for (let place = 0; place < old.length; place += 2) {
+      if (old[place + 1] < 0) continue;
+      const next = seekFree(old[place]);
+      if (next < 0) return void (texts = useTexts(bytes, old));
+      places[next] = old[place];
+      places[next + 1] = old[place + 1];
+    }
+  }
+
+  /** The same for a key that is known to be new. */
+  function seekFree(hash: number): number {
+    const mask = places.length - 1;
+    let place = (hash << 1) & mask;
+    for (let probe = 0; probe < maxProbes; probe++) {
+      if (places[place + 1] < 0) return place;
+      place = (place + 2) & mask;
+    }
+    return -1;
   }
 
   return {
-    add(bytes, start, end, text) {
-      if (texts === null && text === null) {
-        if (size * 2 >= places.length) grow(bytes);
-        const found = insert(bytes, start, end);
-        if (found >= 0) {
-          size += found;
-          return found === 1;
-        }
+    clear() {
+      if (places.length > 2 * FIRST_PLACES) places = new Int32Array(2 * FIRST_PLACES);
+      if (size > 0) places.fill(-1);
+      size = 0;
+      texts = null;
+    },
+    add(bytes, start, end) {
+      const hash = hashString(bytes, start, end, SEED);
+      if (hash === undefined) return "broken";
+      if (texts !== null) return addText(texts, readText(bytes, start, end));
+      const place = seek(bytes, start, hash);
+      if (place < 0) {
+        texts = useTexts(bytes, places);
+        return addText(texts, readText(bytes, start, end));
       }
-      texts ??= useTexts(bytes);
-      const before = texts.size;
-      texts.add(text ?? readText(bytes, start, end));
-      return texts.size > before;
+      if (places[place + 1] >= 0) return "twice";
+      places[place] = hash;
+      places[place + 1] = start;
+      if (++size * 4 > places.length) grow(bytes);
+      return "new";
     },
   };
 }
 
-function hash(bytes: Buffer, start: number, end: number): number {
-  let value = SEED;
-  for (let at = start; at < end; at++) {
-    value = Math.imul(value ^ bytes[at], 0x5bd1e995);
-    value ^= value >>> 15;
+function addText(set: Set<string>, text: string): Added {
+  const before = set.size;
+  set.add(text);
+  return set.size > before ? "new" : "twice";
+}
+
+/** The texts of all keys in a table. */
+function useTexts(bytes: Buffer, places: Int32Array): Set<string> {
+  const set = new Set<string>();
+  for (let place = 0; place < places.length; place += 2) {
+    const start = places[place + 1];
+    if (start >= 0) set.add(readText(bytes, start, endOfKey(bytes, start)));
   }
-  return value ^ (value >>> 13);
+  return set;
+}
+
+function endOfKey(bytes: Buffer, start: number): number {
+  let at = start;
+  while (bytes[at] !== QUOTE) at += bytes[at] === BACKSLASH ? 2 : 1;
+  return at;
 }

@@ -1,5 +1,5 @@
-import { fold, isAlike } from "./fold.ts";
-import { readText } from "./text.ts";
+import { fold, isAlikeAt } from "./fold.ts";
+import { isSpelled } from "./spelling.ts";
 
 /** Where the scanner notes what says whom a message is for and about: two numbers each, start and end of the value. */
 export const SLOT = {
@@ -37,7 +37,7 @@ interface Entry {
 
 /** The keys of one level of a message: the six of the envelope, or those of `params`. */
 export interface Level {
-  /** By length and first letter. Where two keys share a place, the second is found the long way. */
+  /** By length and first letter. Where two keys share a place, or one is escaped, it is found the long way. */
   readonly index: readonly (Entry | undefined)[];
   readonly slots: ReadonlyMap<string, number>;
   readonly folded: ReadonlySet<string>;
@@ -93,7 +93,7 @@ export const PARAMS: Level = createLevel(
   ],
 );
 
-/** The slot of a key without escapes, or one of KNOWN, UNKNOWN, VARIANT, PROTOTYPE. */
+/** The slot of a key, or one of KNOWN, UNKNOWN, VARIANT, PROTOTYPE. */
 export function slotOf(level: Level, bytes: Buffer, start: number, end: number): number {
   const length = end - start;
   if (length > MAX_KEY_BYTES) return VARIANT;
@@ -103,19 +103,10 @@ export function slotOf(level: Level, bytes: Buffer, start: number, end: number):
     while (at < length && entry.bytes[at] === bytes[start + at]) at++;
     if (at === length) return entry.slot;
   }
-  return slotOfText(level, bytes.toString("utf8", start, end));
-}
-
-/** The same for a key with escapes in it. */
-export function slotOfEscaped(level: Level, bytes: Buffer, start: number, end: number): number {
-  return end - start > MAX_KEY_BYTES ? VARIANT : slotOfText(level, readText(bytes, start, end));
-}
-
-function slotOfText(level: Level, key: string): number {
-  const slot = level.slots.get(key);
-  if (slot !== undefined) return slot;
-  if (key === "__proto__") return PROTOTYPE;
-  return isAlike(key, level.folded) ? VARIANT : UNKNOWN;
+  if (isSpelled(bytes, start, end, "__proto__")) return PROTOTYPE;
+  if (!isAlikeAt(bytes, start, end, level.folded)) return UNKNOWN;
+  for (const [name, slot] of level.slots) if (isSpelled(bytes, start, end, name)) return slot;
+  return VARIANT;
 }
 
 function createLevel(guarded: readonly string[], common: readonly string[]): Level {

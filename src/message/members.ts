@@ -12,6 +12,7 @@ import {
   TAB,
 } from "./characters.ts";
 import type { Span } from "./envelope.ts";
+import { isSpelled } from "./spelling.ts";
 import { endOfString, viewWords } from "./strings.ts";
 import { readText } from "./text.ts";
 
@@ -31,14 +32,41 @@ export function eachMember(bytes: Buffer, span: Span, visit: (key: string, value
   }
 }
 
+/**
+ * Calls `visit` for each member of the object at `span` until it says false: where its key stands, without the quotes, and
+ * where its value begins and ends. No text is made of the key: what is here is for those who look for few of many.
+ */
+export function eachKey(
+  bytes: Buffer,
+  span: Span,
+  visit: (keyStart: number, keyEnd: number, start: number, end: number) => boolean,
+): void {
+  let at = skipSpace(bytes, span.start + 1);
+  while (bytes[at] !== CLOSE_OBJECT) {
+    const keyEnd = afterString(bytes, at);
+    const start = skipSpace(bytes, skipSpace(bytes, keyEnd) + 1);
+    const end = endOfValue(bytes, start);
+    if (!visit(at + 1, keyEnd - 1, start, end)) return;
+    at = skipSpace(bytes, end);
+    if (bytes[at] === COMMA) at = skipSpace(bytes, at + 1);
+  }
+}
+
 /** The place of the member with this key, or null. What is no object has no members. */
 export function findMember(bytes: Buffer, span: Span, key: string): Span | null {
   if (bytes[span.start] !== OPEN_OBJECT) return null;
-  let found: Span | null = null;
-  eachMember(bytes, span, (name, value) => {
-    if (name === key) found = value;
-  });
-  return found;
+  let at = skipSpace(bytes, span.start + 1);
+  while (bytes[at] !== CLOSE_OBJECT) {
+    const keyEnd = afterString(bytes, at);
+    const isIt = isSpelled(bytes, at + 1, keyEnd - 1, key);
+    const start = skipSpace(bytes, skipSpace(bytes, keyEnd) + 1);
+    const end = endOfValue(bytes, start);
+    // No key is there twice: the scanner has seen to it.
+    if (isIt) return { start, end };
+    at = skipSpace(bytes, end);
+    if (bytes[at] === COMMA) at = skipSpace(bytes, at + 1);
+  }
+  return null;
 }
 
 /** Calls `visit` with the place of each element of the array at `span`, until it says false. */

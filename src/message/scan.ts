@@ -19,12 +19,12 @@ import {
   TAB,
   ZERO,
 } from "./characters.ts";
-import { createKeySet, createTextSet, type KeySet, type TextSet } from "./key-set.ts";
-import { type Level, PARAMS, PROTOTYPE, ROOT, SLOT, slotOf, slotOfEscaped, SLOTS, VARIANT } from "./keys.ts";
+import { type Added, createKeySet, type KeySet } from "./key-set.ts";
+import { type Level, PARAMS, PROTOTYPE, ROOT, SLOT, slotOf, SLOTS, VARIANT } from "./keys.ts";
 import type { Fault } from "./faults.ts";
 import type { Payload } from "./message.ts";
+import { isSpelled } from "./spelling.ts";
 import { endOfString, isHex, viewWords } from "./strings.ts";
-import { readText } from "./text.ts";
 
 /** What one pass over the bytes of a message finds. Filled anew by every call of `scan`. */
 export interface Scan {
@@ -38,12 +38,21 @@ export interface Scan {
   idInDoubt: boolean;
   /** Whether there is a raw CR or LF between tokens, other than one CR at the very end. */
   breaks: boolean;
+  /** How many keys had to be looked for in a set: each costs many times what its bytes do. */
+  setKeys: number;
 }
 
 /** Nesting deeper than this is refused: other parsers give up somewhere above it. */
 export const MAX_DEPTH = 128;
 
-const result: Scan = { fault: null, spans: new Int32Array(2 * SLOTS), opens: 0, idInDoubt: false, breaks: false };
+const result: Scan = {
+  fault: null,
+  spans: new Int32Array(2 * SLOTS),
+  opens: 0,
+  idInDoubt: false,
+  breaks: false,
+  setKeys: 0,
+};
 
 const OBJECT = 1;
 const ARRAY = 0;
@@ -53,13 +62,13 @@ const container = new Uint8Array(MAX_DEPTH + 2);
 const firstKey = new Int32Array(MAX_DEPTH + 2);
 
 // The keys of all open objects, innermost last. Small objects are compared key by key; an object
-// with many keys, or with an escaped one, is given a set of its keys instead. The sets for few keys
-// are made once for each level: an object with one escaped key may come a million times.
+// with many keys, or with an escaped one, is given a set of its keys instead. The sets are made once
+// for each level: an object with one escaped key may come a million times.
 let keyStart = new Int32Array(1024);
 let keyLength = new Int32Array(1024);
 const wide: (KeySet | null)[] = Array.from({ length: MAX_DEPTH + 2 }, () => null);
-const few: (TextSet | undefined)[] = Array.from({ length: MAX_DEPTH + 2 });
-let usesFew = false;
+const sets: (KeySet | undefined)[] = Array.from({ length: MAX_DEPTH + 2 });
+let usesSets = false;
 const MAX_COMPARED = 24;
 const MAX_KEPT_KEYS = 65_536;
 
@@ -78,19 +87,25 @@ export function scan({ bytes, start, end, ascii }: Payload, maxDepth = MAX_DEPTH
   result.fault = null;
   result.idInDoubt = false;
   result.breaks = false;
+  result.setKeys = 0;
   result.opens = 0;
   for (let slot = 0; slot < SLOTS; slot++) result.spans[2 * slot] = -1;
   if (!ascii && !isUtf8(bytes.subarray(start, end))) result.fault = "not-utf8";
   else {
-    usesFew = false;
+    usesSets = false;
     const fault = walk(bytes, start, end, maxDepth);
-    if (usesFew) for (const set of few) set?.clear(); // they would keep keys of megabytes
+    if (usesSets) for (const set of sets) set?.clear(); // they would keep tables of megabytes
     if (fault !== null) result.fault = fault;
     if (keyStart.length > MAX_KEPT_KEYS) {
       keyStart = new Int32Array(1024);
       keyLength = new Int32Array(1024);
     }
   }
+  return result;
+}
+
+/** What the last scan found. */
+export function lastScan(): Scan {
   return result;
 }
 
@@ -145,10 +160,11 @@ function walk(bytes: Buffer, at: number, end: number, maxDepth: number): Fault |
         }
         length = at - start;
         if (escaped || wide[depth] !== null || nth === MAX_COMPARED) {
-          if (!addToWide(bytes, depth, first, keys, start, at, escaped)) {
+          const added = addToWide(bytes, depth, first, keys, start, at);
+          if (added === "twice") {
             result.fault ??= "duplicate-key";
             if (depth === 1) noteDuplicate(bytes, start, at);
-          }
+          } else if (added === "broken") result.fault ??= "lone-surrogate";
         } else {
           for (let other = first; other < keys; other++) {
             if (lengths[other] !== length) continue;
@@ -176,8 +192,8 @@ function walk(bytes: Buffer, at: number, end: number, maxDepth: number): Fault |
       starts[keys] = start;
       lengths[keys] = length;
       keys++;
-      if (depth === 1) outer = noteKey(ROOT, bytes, start, at, escaped);
-      else if (depth === 2 && outer === SLOT.params) inner = noteKey(PARAMS, bytes, start, at, escaped);
+      if (depth === 1) outer = noteKey(ROOT, bytes, start, at);
+      else if (depth === 2 && outer === SLOT.params) inner = noteKey(PARAMS, bytes, start, at);
       byte = bytes[++at];
       if (byte <= SPACE) byte = bytes[(at = skipSpace(bytes, at))];
       if (byte !== COLON) return "not-json";
@@ -333,47 +349,35 @@ function literal(bytes: Buffer, at: number, byte: number): number {
 }
 
 /** The slot of a key, with what is odd about the key noted. */
-function noteKey(level: Level, bytes: Buffer, start: number, end: number, escaped: boolean): number {
-  const slot = escaped ? slotOfEscaped(level, bytes, start, end) : slotOf(level, bytes, start, end);
+function noteKey(level: Level, bytes: Buffer, start: number, end: number): number {
+  const slot = slotOf(level, bytes, start, end);
   if (slot === VARIANT) {
     result.fault ??= "variant-key";
     // Which of the two is the id depends on who reads: neither is echoed.
-    if (level === ROOT && readText(bytes, start, end).toLowerCase() === "id") result.idInDoubt = true;
+    if (level === ROOT && ID_VARIANTS.some((id) => isSpelled(bytes, start, end, id))) result.idInDoubt = true;
   } else if (slot === PROTOTYPE) result.fault ??= "prototype-key";
   return slot;
 }
 
 function noteDuplicate(bytes: Buffer, start: number, end: number): void {
-  if (readText(bytes, start, end) === "id") result.idInDoubt = true;
+  if (isSpelled(bytes, start, end, "id")) result.idInDoubt = true;
 }
 
-/** Adds a key to the decoded keys of its object. False when it is there already. */
-function addToWide(
-  bytes: Buffer,
-  depth: number,
-  first: number,
-  keys: number,
-  start: number,
-  end: number,
-  escaped: boolean,
-): boolean {
+const ID_VARIANTS = ["ID", "Id", "iD"];
+
+/** Adds a key to the set of its object's keys, with those before it where it is the first to need one. */
+function addToWide(bytes: Buffer, depth: number, first: number, keys: number, start: number, end: number): Added {
   let set = wide[depth];
+  result.setKeys++;
   if (set === null) {
-    wide[depth] = set = keys - first < MAX_COMPARED ? takeFew(depth) : createKeySet();
+    wide[depth] = set = sets[depth] ??= createKeySet();
+    usesSets = true;
+    set.clear();
     for (let other = first; other < keys; other++) {
-      set.add(bytes, keyStart[other], keyStart[other] + keyLength[other], null);
+      set.add(bytes, keyStart[other], keyStart[other] + keyLength[other]);
     }
   }
-  const text = escaped ? readText(bytes, start, end) : null;
-  if (text !== null && !text.isWellFormed()) result.fault ??= "lone-surrogate";
-  return set.add(bytes, start, end, text);
-}
-
-function takeFew(depth: number): KeySet {
-  const set = (few[depth] ??= createTextSet());
-  set.clear();
-  usesFew = true;
-  return set;
+  return set.add(bytes, start, end);
 }
 
 function growKeys(): void {

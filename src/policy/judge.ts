@@ -2,6 +2,7 @@ import { FAULTS } from "../message/faults.ts";
 import type { OpaqueEnvelope } from "../message/envelope.ts";
 import type { Remark, Trouble, Turn } from "../session/turn.ts";
 import { judgeNames, type NameFilters } from "./names/judge-names.ts";
+import type { ResultJudge } from "./results/result-judge.ts";
 import type { ToolFilter } from "./tool-filter.ts";
 import { judgeTools } from "./tools.ts";
 import { type Decision, PASS } from "./verdict.ts";
@@ -12,6 +13,8 @@ export interface Policy {
   readonly tools: ToolFilter | null;
   /** The same for prompts and resources. */
   readonly names?: NameFilters | null;
+  /** Checks the answers of servers against what MCP says; null where nobody asked for it. */
+  readonly results?: ResultJudge | null;
 }
 
 /** Decides about one message. The same function for every transport. */
@@ -21,6 +24,10 @@ export function judge(policy: Policy, turn: Turn): Decision {
   if (envelope.kind === "opaque") return judgeOpaque(envelope);
   if (turn.answers !== undefined && turn.answers.claim !== null) return CLAIMED;
   if (turn.refersTo?.parked === true) return WITHDRAWN;
+  if (policy.results != null && turn.answers !== undefined) {
+    const misfit = policy.results.judge(turn, policy.tools !== null);
+    if (misfit !== null) return misfit;
+  }
   const decision = judgeByName(policy, turn);
   return decision === PASS && turn.remark !== null ? REMARKS[turn.remark] : decision;
 }

@@ -22,20 +22,23 @@ export function parsePatternList(text: string, list: "deny" | "allow"): Pattern[
   return pieces.filter((piece) => piece !== "").map((piece) => parsePattern(piece, list));
 }
 
-/** Checks one pattern. */
+/** Checks one pattern. `(?i)` at its beginning is accepted, as in the patterns of rules: case does not count then. */
 export function parsePattern(source: string, list: "deny" | "allow"): Pattern {
+  const foreign = FOREIGN.find(({ looks }) => looks.test(source));
   let expression: RegExp;
   try {
-    expression = new RegExp(source);
+    if (foreign?.isSilent === true) throw new SyntaxError("not JavaScript");
+    expression = compilePattern(source);
   } catch (cause) {
+    const remedy = "Pattern must be valid JavaScript regex";
     throw new ProxyError(
       "BAD_PATTERN",
       `Invalid regex pattern in ${list} list: "${source}"`,
-      "Pattern must be valid JavaScript regex",
+      foreign === undefined ? remedy : `${remedy}: ${foreign.what} is RE2, which only rules know; ${foreign.instead}`,
       { cause },
     );
   }
-  if (!safeRegex(source)) {
+  if (!safeRegex(bareSource(source))) {
     throw new ProxyError(
       "UNSAFE_PATTERN",
       `Unsafe regex pattern detected: "${source}"`,
@@ -44,6 +47,33 @@ export function parsePattern(source: string, list: "deny" | "allow"): Pattern {
   }
   return { source, expression };
 }
+
+/** Makes an expression of the source of a pattern. With `i` case does not count, whatever the source says. */
+export function compilePattern(source: string, flags: "" | "i" = ""): RegExp {
+  const bare = bareSource(source);
+  return new RegExp(bare, bare === source ? flags : "i");
+}
+
+function bareSource(source: string): string {
+  return source.startsWith(IGNORE_CASE) ? source.slice(IGNORE_CASE.length) : source;
+}
+
+/** How both dialects say that case does not count. JavaScript itself has no word for it inside of a pattern. */
+const IGNORE_CASE = "(?i)";
+
+/** What the patterns of rules know and these do not. What is silent would mean something else here, and hide nothing. */
+const FOREIGN: readonly { looks: RegExp; what: string; instead: string; isSilent?: true }[] = [
+  {
+    looks: /\(\?[imsU-]+[:)]/,
+    what: "a flag such as (?s)",
+    instead: "only (?i) at the very beginning is known in both",
+  },
+  { looks: /\(\?P[<>=]/, what: "(?P<name>…)", instead: "write (?<name>…)" },
+  { looks: /(?<!\\)(?:\\\\)*\\A/, what: "\\A", instead: "write ^", isSilent: true },
+  { looks: /(?<!\\)(?:\\\\)*\\[zZ]/, what: "\\z", instead: "write $", isSilent: true },
+  { looks: /(?<!\\)(?:\\\\)*\\Q/, what: "\\Q…\\E", instead: "put a backslash before each sign", isSilent: true },
+  { looks: /\[\[:\^?\w+:\]/, what: "a class such as [[:alpha:]]", instead: "write [A-Za-z]", isSilent: true },
+];
 
 /** What patterns make of names. */
 export interface Matches {

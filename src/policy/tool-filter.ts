@@ -1,7 +1,7 @@
 import { foldName } from "../message/fold.ts";
 import type { Catalogue } from "../session/catalogue.ts";
 import { hasOddText } from "./odd-text.ts";
-import { matchNames, type Pattern } from "./patterns.ts";
+import { compilePattern, matchNames, type Pattern } from "./patterns.ts";
 import { comparePins, type Definition, type PinBook } from "./pins.ts";
 
 /** Which tools a client may see and call. The same for the list and for the call. */
@@ -73,7 +73,7 @@ export function createToolFilter(options: ToolFilterOptions): ToolFilter {
   const decided = new Map<string, string | null>();
   // A name that a careless server might take for a hidden one is hidden with it.
   const alike = new Map<string, string>();
-  const loose = deny.map(({ source }) => ({ source, expression: new RegExp(source, "i") }));
+  const loose = deny.map(({ source }) => ({ source, expression: compilePattern(source, "i") }));
   const used = new Set<Pattern>();
   let stopped = new Set<Pattern>();
   const seen = { version: 0, hidden: new Set<string>(), shown: new Set<string>() };

@@ -14,8 +14,8 @@ export type Verdict =
       /** What a request is answered with instead, where its refusal is no error: the JSON text of a result. */
       readonly result?: Buffer;
     }
-  /** It goes no further, and nobody waits. */
-  | { readonly do: "drop" }
+  /** It goes no further, and nobody waits. `reason` is what whoever waits would be told, where there is something to tell. */
+  | { readonly do: "drop"; readonly reason?: string }
   /** It is answered here. `result` is JSON text. */
   | { readonly do: "reply"; readonly result: Buffer }
   /** It goes on without these elements of the list it brings. */
@@ -35,6 +35,8 @@ export interface Decision {
   readonly note?: string | undefined;
   /** What it is about, where the message as a whole does not say: a tool in a list, a prompt, a resource. */
   readonly about?: string;
+  /** Why, for the log: what is wrong with it and where. */
+  readonly why?: string;
 }
 
 /** Nothing speaks against it. */

@@ -1,5 +1,5 @@
 import type { Readable, Writable } from "node:stream";
-import { setTimeout as delay } from "node:timers/promises";
+import { setImmediate as nextTurn, setTimeout as delay } from "node:timers/promises";
 import { CLOSED } from "../bridge/answers.ts";
 import type { ChildEnd, ChildServer } from "../link/child.ts";
 import type { Witness } from "../record/witness.ts";
@@ -111,6 +111,7 @@ export function createConversation(options: ConversationOptions): Conversation {
     // What the client has written already is read, so that it is answered too.
     if (isLost) await Promise.race([quiet(client.input), delay(QUIET_LIMIT_MS)]);
     for (const answer of passage.giveUp("up", CLOSED)) toClient.writeLine(answer);
+    await nextTurn(); // what was refused of a batch leaves when nothing of the batch is held any more
     await Promise.race([flushed(client.output, toClient), patience.opened]);
     await Promise.race([child.complained, delay(FLUSH_MS)]);
     clearInterval(orphaned);

@@ -6,15 +6,20 @@ import { createChainState } from "../chain/state.ts";
 import { ProxyError } from "../errors.ts";
 import { POLICY } from "../policy/file/schema.ts";
 import type { PolicySettings } from "../policy/file/settings.ts";
+import { countsOf } from "../policy/rules/sessions.ts";
 import type { Log } from "../record/log.ts";
 import { createWorld } from "./chain-services.ts";
 import { createFork } from "./fork.ts";
-import { type Hub, namesIn } from "./hub.ts";
+import { type Hub, loadResultJudge, namesIn } from "./hub.ts";
+import type { SessionStatistics } from "./model.ts";
+import { stampPolicy } from "./policy-stamp.ts";
 
 /** The rule engine of a proxy. */
 export interface Engine {
   /** Takes up another policy, whole or not at all. Says whether clients may see other tools by it. */
   adopt(policy: PolicySettings): Promise<{ readonly changesTools: boolean }>;
+  /** What is counted of the sessions that are remembered. */
+  sessions(): SessionStatistics[];
   /** Ends all that it has begun, with a moment for what is on its way. */
   close(): Promise<void>;
   /** Ends it now. */
@@ -29,6 +34,8 @@ export interface EngineOptions {
   /** Where the policy file is. */
   readonly folder: string;
   readonly observe: boolean;
+  /** What a program says of how answers are checked, which takes the place of what the policy says. */
+  readonly validate: "lists" | "results" | undefined;
   /** Which server this is: its URL, or its command. */
   readonly server: string;
   readonly version: string;
@@ -59,12 +66,16 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
   }
 
   let signature = signatureOf(options.policy);
-  rulebook.current = { policy: rulebook.current.policy, chain: await build(options.policy), observe };
+  const chain = await build(options.policy);
+  rulebook.current = { ...rulebook.current, chain, observe };
 
   return {
     async adopt(policy) {
+      const names = namesIn(policy);
+      const stamp = stampPolicy({ ...policy.tools, names, interceptor: policy.interceptor, observe });
       const chain = await build(policy);
-      rulebook.current = { policy: makePolicy(policy.tools, namesIn(policy)), chain, observe };
+      const results = await loadResultJudge(options.validate ?? policy.validate, reporter);
+      rulebook.current = { policy: makePolicy(policy.tools, names, results), chain, observe, stamp };
       // Lists in there are as the filter of before left them.
       state.answers.clear();
       // Limits of rules that are gone are gone; those of rules that stay count on.
@@ -77,6 +88,14 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
       signature = signatureOf(policy);
       return { changesTools: before !== signature };
     },
+    sessions: () =>
+      state.sessions.all().map((session) => ({
+        id: session.id,
+        ageMs: session.ageMs(),
+        messageCount: session.messages,
+        calls: session.calls(null),
+        methodStats: countsOf(session.methods),
+      })),
     async close() {
       fork.close();
       await world.close();

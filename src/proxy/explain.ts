@@ -71,9 +71,11 @@ export async function explainMessage(options: ExplainOptions): Promise<Explanati
       seen = { turn, decision, outcome };
     },
     lost: () => {},
+    refusedLogin: () => {},
     trouble: () => {},
     count: () => {},
     counts: () => ({}),
+    end: () => {},
   };
   const seat = createSeat(
     {

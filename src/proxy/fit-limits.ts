@@ -1,4 +1,20 @@
-import type { Limits } from "./limits.ts";
+import { descriptorLimit } from "../link/descriptors.ts";
+import type { Log } from "../record/log.ts";
+import { DEFAULT_LIMITS, type Limits } from "./limits.ts";
+import type { ProxyOptions } from "./proxy.ts";
+
+/** The limits, lowered where there are too few file descriptors for them. */
+export function readLimits({ limits, upstream, listen }: ProxyOptions, log: Log): Limits {
+  const wanted = { ...DEFAULT_LIMITS, ...limits };
+  const descriptors = descriptorLimit();
+  const fitting = fitLimits(wanted, upstream === undefined, descriptors);
+  if (listen !== undefined && fitting.maxConnections < Math.min(wanted.maxConnections, FEW_CONNECTIONS))
+    log.info("few files and sockets may be open", { limit: descriptors, connections: fitting.maxConnections });
+  return fitting;
+}
+
+/** Fewer than this are worth a line in the log. */
+const FEW_CONNECTIONS = 1000;
 
 /** Descriptors for all that is not counted one by one: the log, the audit log, webhooks, scripts, idle connections. */
 const RESERVED = 64;

@@ -3,9 +3,10 @@ import { type Contact, findServer, openContact } from "../bridge/find-server.ts"
 import type { ChainServices, ForkWatch } from "../chain/services.ts";
 import { parseAddress } from "../link/upstream/address.ts";
 import { createPool, type Pool } from "../link/upstream/pool.ts";
-import { canonicalText } from "../message/canonical.ts";
+import { canonicalBytes } from "../message/canonical.ts";
 import { OPEN_OBJECT } from "../message/characters.ts";
-import { eachMember } from "../message/members.ts";
+import type { Span } from "../message/envelope.ts";
+import { eachMember, findMember } from "../message/members.ts";
 import type { Message } from "../message/message.ts";
 import type { Reporter } from "../record/report.ts";
 import type { Witness } from "../record/witness.ts";
@@ -54,7 +55,7 @@ export function createFork({ reporter, witness, version }: ForkOptions): Fork & 
               era: greeting.era,
               params: copyParams(message, greeting.meta, false),
             }));
-      answers.push(asked.then(gistOf, (error: Error) => makeGist(`failed: ${error.message}`)).finally(() => sent--));
+      answers.push(asked.then(gistOf, (error: Error) => failed(error)).finally(() => sent--));
     }
     return watch(name, method, answers);
   };
@@ -65,10 +66,10 @@ export function createFork({ reporter, witness, version }: ForkOptions): Fork & 
         const own = gistOf(message);
         for (const answer of answers) {
           void answer.then((other) => {
-            const isSame = own.hash === other.hash;
+            const isSame = own.hash !== "" && own.hash === other.hash;
             witness.count(`fork ${isSame ? "same" : "differs"} ${name}`);
             if (!isSame) {
-              const fields = { method, request: own.shown, copy: other.shown };
+              const fields = { method, request: own.about, copy: other.about };
               reporter.report(name, "a copy was answered differently", { level: "info", fields });
             }
           });
@@ -166,20 +167,35 @@ function member(key: string, text: string): string {
   return `${JSON.stringify(key)}:${text}`;
 }
 
-/** What an answer says, whatever its id and however it is spelled. Its text is not kept: a request may wait for long. */
+/**
+ * What an answer says, whatever its id and however it is spelled. Its text is not kept: a request may wait for long. Nor is
+ * any of it logged: results belong to the client.
+ */
 interface Gist {
   readonly hash: string;
-  readonly shown: string;
+  /** What it is, for the log: its kind and its size, and the code of an error. */
+  readonly about: string;
 }
 
 function gistOf({ bytes, envelope }: Message): Gist {
-  if (envelope.kind === "result") return makeGist(`result ${canonicalText(bytes, envelope.result)}`);
-  return makeGist(envelope.kind === "error" ? `error ${canonicalText(bytes, envelope.error)}` : "no answer");
+  if (envelope.kind === "result") return makeGist("result", bytes, envelope.result);
+  if (envelope.kind !== "error") return { hash: "", about: "no answer" };
+  const code = findMember(bytes, envelope.error, "code");
+  const shown = code === null ? "" : ` ${bytes.toString("latin1", code.start, Math.min(code.end, code.start + 12))}`;
+  return makeGist(`error${shown}`, bytes, envelope.error);
 }
 
-function makeGist(text: string): Gist {
-  const shown = text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOWN)}…` : text;
-  return { hash: createHash("sha256").update(text).digest("base64url"), shown: Buffer.from(shown).toString() };
+function makeGist(kind: string, bytes: Buffer, value: Span): Gist {
+  const about = `${kind}, ${value.end - value.start} bytes`;
+  let text: Buffer;
+  try {
+    text = canonicalBytes(bytes, value);
+  } catch {
+    text = bytes.subarray(value.start, value.end); // too large to be compared in any other way
+  }
+  return { hash: createHash("sha256").update(kind).update(text).digest("base64url"), about };
 }
 
-const MAX_SHOWN = 200;
+function failed(error: Error): Gist {
+  return { hash: "", about: `failed: ${error.message}` };
+}

@@ -44,7 +44,9 @@ export async function openGateway(
   { hub, limits, log }: { readonly hub: Hub; readonly limits: Limits; readonly log: Log },
   server: { readonly isReady: () => boolean; readonly without: ReadonlySet<string>; visit(visit: Visit): boolean },
 ): Promise<Door> {
-  const { host, port, gate } = options;
+  const { host, port, gate, identityHeader } = options;
+  if (identityHeader !== null && gate === null && !isLoopback(host))
+    log.warn(`whoever reaches ${host}:${port} can say in ${identityHeader} who they are: let only the proxy reach it`);
   const scheme = options.tls === null ? "http" : "https";
   const metadataUrl = (name: string): string => `${scheme}://${name}${METADATA}/mcp`;
   const door: Door = await openDoor({
@@ -53,13 +55,18 @@ export async function openGateway(
     tls: options.tls,
     guests: expectGuests(host, options.hosts, options.origins),
     gate,
-    identityHeader: options.identityHeader,
+    identityHeader,
     isOpen: (path) => path.startsWith(METADATA),
     metadataUrl,
     isReady: server.isReady,
     without: gate === null ? server.without : new Set([...server.without, "authorization"]),
     maxConnections: limits.maxConnections,
-    onTrouble: (rule, text) => hub.witness.trouble(rule, text),
+    onTrouble(rule, text, refusal) {
+      hub.witness.trouble(rule, text);
+      if (refusal?.status === 401 || refusal?.status === 403) {
+        hub.witness.refusedLogin({ by: "us", rule, ...refusal });
+      }
+    },
     onVisit(visit) {
       if (gate !== null && visit.path.startsWith(METADATA)) return describe(visit);
       if (!server.visit(visit)) replyError(visit.response, 404, { code: -32000, message: "Not found" }, null);

@@ -1,18 +1,23 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { CLOSED } from "../bridge/answers.ts";
-import { descriptorLimit } from "../link/descriptors.ts";
+import { ProxyError } from "../errors.ts";
 import { createGate } from "../link/http/gate.ts";
 import type { Door, Visit } from "../link/http/door.ts";
 import { makeRoomFor } from "../link/memory.ts";
+import { showText } from "../message/text.ts";
+import { canNameClient } from "../policy/identity-header.ts";
+import type { ToolFilter } from "../policy/tool-filter.ts";
 import type { Log } from "../record/log.ts";
+import { type ConnectionKeeper, createConnection } from "./connection.ts";
 import type { ConversationEnd } from "./conversation.ts";
+import { freezeDeeply } from "./freeze.ts";
 import { checkBind, type ListenOptions, openGateway } from "./gateway.ts";
-import { fitLimits } from "./fit-limits.ts";
+import { readLimits } from "./fit-limits.ts";
 import type { Hub } from "./hub.ts";
-import { adopt, type Judging, needsEngine, openHub, startJudging } from "./judging.ts";
-import { DEFAULT_LIMITS, DEFAULT_TIMEOUTS, type Limits, type Timeouts } from "./limits.ts";
+import { adopt, type Judging, needsEngine, openHub, readToolPatterns, startJudging } from "./judging.ts";
+import { DEFAULT_TIMEOUTS, type Limits, type Timeouts } from "./limits.ts";
 import type { ProxyConfig } from "./model.ts";
-import { composeHeaders, readLog, readPatterns } from "./options.ts";
+import { composeHeaders, readLog } from "./options.ts";
 import type { ListenSettings, Proxy, ProxyOptions } from "./proxy.ts";
 import { findRemote, joinRemote, type RemoteOptions } from "./remote.ts";
 import { createChildService } from "./serve-child.ts";
@@ -51,6 +56,7 @@ export interface Service {
 /** What a client side looks like from here. */
 interface Running {
   readonly url: string | null;
+  readonly connection: ConnectionKeeper;
   readonly ended: Promise<ConversationEnd>;
   /** The server is gone for good. */
   lose(): void;
@@ -75,31 +81,23 @@ export async function createHttpProxy(options: ProxyOptions): Promise<Proxy> {
     judged?.engine.destroy();
     throw error;
   });
-  const { connection, toolList } = timeouts;
-  const denyPatterns = readPatterns(options, "deny").map(({ source }) => source);
+  return finish(running, parts, describeConfig(options, timeouts));
+}
+
+function describeConfig(options: ProxyOptions, { connection, toolList }: Timeouts): ProxyConfig | null {
   const { upstream: upstreamUrl } = options;
-  const config = upstreamUrl === undefined ? null : { upstreamUrl, denyPatterns, timeouts: { connection, toolList } };
-  return finish(running, parts, config);
+  if (upstreamUrl === undefined) return null;
+  const denyPatterns = readToolPatterns(options, "deny").map(({ source }) => source);
+  return freezeDeeply({ upstreamUrl, denyPatterns, timeouts: { connection, toolList } });
 }
-
-/** The limits, lowered where there are too few file descriptors for them. */
-function readLimits({ limits, upstream, listen }: ProxyOptions, log: Log): Limits {
-  const wanted = { ...DEFAULT_LIMITS, ...limits };
-  const descriptors = descriptorLimit();
-  const fitting = fitLimits(wanted, upstream === undefined, descriptors);
-  if (listen !== undefined && fitting.maxConnections < Math.min(wanted.maxConnections, FEW_CONNECTIONS))
-    log.info("few files and sockets may be open", { limit: descriptors, connections: fitting.maxConnections });
-  return fitting;
-}
-
-/** Fewer than this are worth a line in the log. */
-const FEW_CONNECTIONS = 1000;
 
 async function startChildren({ command = [], env = {}, cwd, listen }: ProxyOptions, parts: Parts): Promise<Running> {
   if (listen === undefined) throw new Error("a child on stdin and stdout needs no HTTP");
   const place = readListen(listen);
   const service = await createChildService({ server: { command, env, cwd }, ...parts });
-  return openAndServe(place, service, new Set(), parts);
+  const filter = (): ToolFilter | null => parts.hub.rulebook.current.policy.tools;
+  const connection = createConnection({ url: null, catalogues: service.catalogues, filter });
+  return openAndServe(place, service, new Set(), connection, parts);
 }
 
 async function startRemote(options: ProxyOptions, parts: Parts): Promise<Running> {
@@ -109,6 +107,7 @@ async function startRemote(options: ProxyOptions, parts: Parts): Promise<Running
   const headers = composeHeaders(options.headers ?? {});
   let running: Running | null = null;
   let isLost = false;
+  let connection: ConnectionKeeper | null = null;
   const remoteOptions: RemoteOptions = {
     upstream,
     headers,
@@ -122,15 +121,19 @@ async function startRemote(options: ProxyOptions, parts: Parts): Promise<Running
     loginDirectory: listen === null ? loginDirectory : null,
     onChange(isThere) {
       log.warn(isThere ? "the server is back" : "the server cannot be reached");
+      connection?.change(isThere ? "connected" : "disconnected");
       if (isThere || onLoss === "keep") return;
       isLost = true;
       running?.lose();
     },
   };
   const remote = await findRemote(remoteOptions);
+  const { found, knowledge } = remote;
+  const filter = (): ToolFilter | null => hub.rulebook.current.policy.tools;
+  connection = createConnection({ url: found.address.shown, catalogues: knowledge && found.catalogues, filter });
   if (listen === null) {
     const client = options.client ?? { input: process.stdin, output: process.stdout };
-    running = { ...joinRemote(remote, client, remoteOptions), url: null };
+    running = { ...joinRemote(remote, client, remoteOptions), url: null, connection };
   } else {
     const service = createRemoteService({
       server: remote,
@@ -140,7 +143,7 @@ async function startRemote(options: ProxyOptions, parts: Parts): Promise<Running
       isGuarded: listen.gate !== null,
       isSecure: listen.tls !== null,
     });
-    running = await openAndServe(listen, service, namesOf(remote.headers()), parts);
+    running = await openAndServe(listen, service, namesOf(remote.headers()), connection, parts);
   }
   if (isLost) running.lose();
   return running;
@@ -158,6 +161,10 @@ function readListen(settings: ListenSettings): ListenOptions {
     identityHeader,
     insecureBind = false,
   } = settings;
+  if (identityHeader !== undefined && !canNameClient(identityHeader)) {
+    const remedy = "Name one that a proxy sets, such as X-Forwarded-User";
+    throw new ProxyError("BAD_USAGE", `The header ${showText(identityHeader, 60)} cannot name the client`, remedy);
+  }
   const options = {
     port,
     host,
@@ -179,15 +186,24 @@ function finish(running: Running, { log, hub, judged }: Parts, config: ProxyConf
       return await running.ended;
     } finally {
       await judged?.engine.close();
+      running.connection.change("disconnected");
       hub.reporter.end();
+      hub.witness.end();
       log.debug("counts", hub.witness.counts());
     }
   }
   return {
     url: running.url,
+    get connection() {
+      return running.connection.look();
+    },
     config,
+    get policyVersion() {
+      return hub.rulebook.current.stamp?.version ?? "";
+    },
     ended: conclude(),
     reload: (policy) => adopt(judged, policy, () => running.announce()),
+    sessions: () => judged?.engine.sessions() ?? [],
     stop: () => running.stop(),
     abandon() {
       judged?.engine.destroy();
@@ -200,11 +216,12 @@ async function openAndServe(
   listen: ListenOptions,
   service: Service,
   without: ReadonlySet<string>,
+  connection: ConnectionKeeper,
   { hub, limits, log, timeouts }: Parts,
 ): Promise<Running> {
   try {
     const door = await openGateway(listen, { hub, limits, log }, { ...service, without });
-    return serve(door, timeouts.drain, service);
+    return { ...serve(door, timeouts.drain, service), connection };
   } catch (error) {
     service.destroy();
     throw error;
@@ -212,7 +229,7 @@ async function openAndServe(
 }
 
 /** Keeps a door open until somebody says otherwise. */
-function serve(door: Door, drainMs: number, service: Service): Running {
+function serve(door: Door, drainMs: number, service: Service): Omit<Running, "connection"> {
   let conclude: ((end: ConversationEnd) => void) | undefined;
   const ended = new Promise<ConversationEnd>((resolve) => {
     conclude = resolve;

@@ -4,8 +4,9 @@ import { MAX_DEPTH } from "../message/scan.ts";
 import type { NameSettings, PolicySettings } from "../policy/file/settings.ts";
 import type { Policy } from "../policy/judge.ts";
 import type { Pattern } from "../policy/patterns.ts";
+import type { ResultJudge } from "../policy/results/result-judge.ts";
 import { createToolFilter } from "../policy/tool-filter.ts";
-import type { AuditEvent } from "../record/event.ts";
+import type { AuditEvent, PolicyStamp } from "../record/event.ts";
 import type { Log } from "../record/log.ts";
 import { createReporter, type Reporter } from "../record/report.ts";
 import { createWitness, type Witness } from "../record/witness.ts";
@@ -14,6 +15,7 @@ import type { Catalogue } from "../session/catalogue.ts";
 import type { Limits, Timeouts } from "./limits.ts";
 import { createNameFilters, type NamePolicy, readNames, type ToolManners } from "./names.ts";
 import type { PinKeeper } from "./pin-keeper.ts";
+import { stampPolicy } from "./policy-stamp.ts";
 
 /** What all conversations of one proxy have in common: what decides, and who sees it. */
 export interface Hub {
@@ -42,18 +44,26 @@ export interface HubOptions {
   /** What a policy file says, and where it is. */
   readonly policy: PolicySettings | null;
   readonly policyFolder: string | null;
+  /** Whether the policy only watches. */
+  readonly observe?: boolean;
+  /** What the server is called in the audit log. */
+  readonly server?: string | null;
 }
 
 const now = (): number => performance.now();
 
 /** Makes what decides and what sees. */
 export function createHub(options: HubOptions): Hub {
-  const { pins = null, log, audit, auditAll, limits, timeouts } = options;
+  const { deny, allow, pins = null, log, audit, auditAll, limits, timeouts, observe = false, server = null } = options;
   const names = options.names ?? namesIn(options.policy);
   const reporter = createReporter(log, now);
-  const witness = createWitness({ reporter, audit, auditAll, time: Date.now, now });
+  const interceptor = options.policy?.interceptor ?? null;
+  const stamp = stampPolicy({ deny, allow, names, interceptor, observe });
+  const stampNow = (): PolicyStamp | undefined => rulebook.current.stamp;
+  const witness = createWitness({ reporter, audit, auditAll, time: Date.now, now, server, stamp: stampNow });
   const makePolicy = createPolicyMaker(log, reporter, pins);
-  const rulebook: Rulebook = { current: { policy: makePolicy(options, names), chain: null, observe: false } };
+  const policy = makePolicy(options, names, null);
+  const rulebook: Rulebook = { current: { policy, chain: null, observe: false, stamp } };
   const { cache, refresh } = names.tools;
   return {
     rulebook,
@@ -83,7 +93,19 @@ export function namesIn(policy: PolicySettings | null): NamePolicy {
 }
 
 /** Makes a policy of patterns and what else is decided by name. */
-export type MakePolicy = (lists: NameSettings, names: NamePolicy) => Policy;
+export type MakePolicy = (lists: NameSettings, names: NamePolicy, results: ResultJudge | null) => Policy;
+
+/** What checks the answers of servers, where that was asked for. It is loaded only then. */
+export async function loadResultJudge(validate: "lists" | "results", reporter: Reporter): Promise<ResultJudge | null> {
+  if (validate === "lists") return null;
+  const { createResultJudge } = await import("../policy/results/result-judge.ts");
+  return createResultJudge({
+    onUnchecked(tool, keywords) {
+      const text = "the output schema of a tool is not checked as a whole";
+      reporter.report("validate:unchecked", text, { level: "info", fields: { tool, keywords: keywords.join(", ") } });
+    },
+  });
+}
 
 function createPolicyMaker(log: Log, reporter: Reporter, pins: PinKeeper | null): MakePolicy {
   const onHang = (pattern: string): void =>
@@ -92,7 +114,7 @@ function createPolicyMaker(log: Log, reporter: Reporter, pins: PinKeeper | null)
     reporter.report("names:slow-pattern", "pattern did not end in time: what it was run on is hidden", {
       fields: { pattern },
     });
-  return (lists, names) => {
+  return (lists, names, results) => {
     const { notFound, hide } = names.tools;
     const deny = [...lists.deny, ...names.tools.deny];
     const allow = [...lists.allow, ...names.tools.allow];
@@ -101,6 +123,7 @@ function createPolicyMaker(log: Log, reporter: Reporter, pins: PinKeeper | null)
     return {
       tools: isFiltering ? createToolFilter({ deny, allow, onHang, pins, ...manners }) : null,
       names: createNameFilters(names, onSlow),
+      results,
     };
   };
 }
@@ -119,12 +142,18 @@ function createToolReport(
     pins?.learnt(catalogue, reporter);
     const { allowed, hidden, odd, unmatched } = filter.view(catalogue);
     const counts = { tools: catalogue.tools.length, hidden: hidden.length };
-    const saying = JSON.stringify([[...allowed], hidden, odd, unmatched]);
+    const { faults } = catalogue;
+    const saying = JSON.stringify([[...allowed], hidden, odd, unmatched, faults]);
     if (saying === said) return; // the same list in another era, or fetched again
     said = saying;
     report("tools:list", "tool list", { level: "info", fields: counts });
     for (const tool of odd) {
       report("tools:odd-text", "a tool is described with text that people do not see", { fields: { tool } });
+    }
+    for (const { entry, why } of faults.first) {
+      report("tools:bad-entry", "an entry of the server's tool list is not a tool and is hidden", {
+        fields: { entry, why, of: faults.count },
+      });
     }
     for (const pattern of unmatched) report("tools:unmatched", "pattern matches no tool", { fields: { pattern } });
   };

@@ -1,18 +1,19 @@
-import { setTimeout as delay } from "node:timers/promises";
 import { startChild } from "../link/child.ts";
 import { createExcess } from "../message/gist.ts";
+import type { PolicySettings } from "../policy/file/settings.ts";
 import type { Pattern } from "../policy/patterns.ts";
 import { createToolFilter } from "../policy/tool-filter.ts";
 import type { Log } from "../record/log.ts";
 import { createOutlet } from "../relay/outlet.ts";
 import type { PinState } from "../policy/pins.ts";
-import type { Catalogue } from "../session/catalogue.ts";
+import type { Catalogue, ToolFaults } from "../session/catalogue.ts";
 import type { Era } from "../session/era.ts";
 import { LINES } from "../session/exchange.ts";
 import { createLineFramer } from "../wire/lines.ts";
 import { DEFAULT_LIMITS, DEFAULT_TIMEOUTS } from "./limits.ts";
 import type { FilteredTool, ToolFilterResult } from "./model.ts";
 import { listFailure } from "./list-failure.ts";
+import { endPolitely, type StartProgress, waitWhileWorking } from "./patience.ts";
 import { checkOptions, composeHeaders, readLog, readPatterns } from "./options.ts";
 import { createOwnClient } from "../bridge/own-client.ts";
 import type { PinReport } from "./inspect-pins.ts";
@@ -20,7 +21,7 @@ import type { PinReport } from "./inspect-pins.ts";
 /** One tool of a server, and what becomes of it. */
 export interface ToolReport {
   readonly name: string;
-  /** The pattern that hides it, or null where it stays. */
+  /** The pattern that hides it, or the rule (`rule:<id>`); null where it stays. */
   readonly hiddenBy: string | null;
   /** Its definition, as the server wrote it. */
   readonly definition: string;
@@ -37,6 +38,8 @@ export interface InspectReport extends ToolFilterResult {
   readonly tools: readonly ToolReport[];
   /** Patterns that match no tool. */
   readonly unmatched: readonly string[];
+  /** The entries of the list that are not tools, and are hidden. */
+  readonly faults: ToolFaults;
   /** What a lock file has to do with it, where one is named. */
   readonly pins: PinReport | null;
 }
@@ -55,12 +58,23 @@ export interface InspectOptions {
   /** Patterns as for `createProxy`. */
   readonly deny?: readonly (Pattern | string)[];
   readonly allow?: readonly (Pattern | string)[];
+  /** What a policy file says: its rules may hide tools as well. Its patterns count where `deny` and `allow` are not given. */
+  readonly policy?: PolicySettings;
   /** The lock file that remembers the definitions of tools. It is compared with the list, and not written. */
   readonly pin?: string;
   /** Remembers tools as they are now, in that file: all of them, or those with these names. */
   readonly accept?: "all" | readonly string[];
-  /** How long all of it may take: ten seconds unless said otherwise. */
+  /**
+   * How long all of it may take. Unless said otherwise a server at a URL has ten seconds, and one that is a process five
+   * minutes, as long as it or something that it started is at work: it may be being installed.
+   */
   readonly timeoutMs?: number;
+  /** How long a process may do nothing, where no `timeoutMs` is given: ten seconds unless said otherwise. */
+  readonly idleMs?: number;
+  /** Told every second how the start of a process goes. */
+  readonly onProgress?: (progress: StartProgress) => void;
+  /** Ends it early. The server is ended politely even then, and the promise rejects after that. */
+  readonly signal?: AbortSignal;
   /** How long reaching a server at a URL may take: thirty seconds unless said otherwise. */
   readonly connectTimeoutMs?: number;
   /** What the server is told of our version. */
@@ -72,8 +86,11 @@ export interface InspectOptions {
 /** Starts a server, asks it for its tools, ends it, and says what the filter would do. */
 export async function inspectTools(options: InspectOptions): Promise<InspectReport> {
   checkOptions(options, OPTIONS);
-  const filterOptions = { deny: readPatterns(options, "deny"), allow: readPatterns(options, "allow") };
-  const { pin } = options;
+  const { pin, policy } = options;
+  const filterOptions = {
+    deny: options.deny === undefined && policy !== undefined ? policy.tools.deny : readPatterns(options, "deny"),
+    allow: options.allow === undefined && policy !== undefined ? policy.tools.allow : readPatterns(options, "allow"),
+  };
   // Before anything is started: a file that cannot be trusted ends it.
   const lock = pin === undefined ? null : (await import("./inspect-pins.ts")).openPinInspection(pin, options);
   const catalogue = await fetchList(options, "either");
@@ -81,7 +98,8 @@ export async function inspectTools(options: InspectOptions): Promise<InspectRepo
   if (lock !== null && accept !== null) await lock.accept(await fetchBoth(options, catalogue), accept);
   const filter = createToolFilter({ ...filterOptions, pins: lock?.book ?? null });
   const names = catalogue.tools.map((tool) => tool.name);
-  const hidden = filter.hiddenAmong(catalogue.tools);
+  const byRule = policy === undefined ? [] : await findHiders(policy, catalogue);
+  const hidden = filter.hiddenAmong(catalogue.tools).map((by, index) => by ?? byRule.at(index) ?? null);
   const shown = catalogue.tools.filter((_, index) => hidden[index] === null);
   const { unmatched } = filter.view(catalogue);
   const pinned = lock?.compare(catalogue.tools) ?? null;
@@ -98,8 +116,15 @@ export async function inspectTools(options: InspectOptions): Promise<InspectRepo
       formerly: pinned?.find(tool.name)?.formerly ?? null,
     })),
     unmatched,
+    faults: catalogue.faults,
     pins: pinned?.report ?? null,
   };
+}
+
+/** What the rules of a policy hide, under the names that rules have in the log. */
+async function findHiders({ interceptor }: PolicySettings, { tools }: Catalogue): Promise<(string | null)[]> {
+  const { findHidingRules } = await import("./hiding-rules.ts");
+  return (await findHidingRules(interceptor, tools)).map((id) => (id === null ? null : `rule:${id}`));
 }
 
 function fetchList(options: InspectOptions, era: Era | "either"): Promise<Catalogue> {
@@ -142,16 +167,22 @@ const OPTIONS = [
   "cwd",
   "deny",
   "allow",
+  "policy",
   "pin",
   "accept",
   "timeoutMs",
+  "idleMs",
+  "onProgress",
+  "signal",
   "connectTimeoutMs",
   "version",
   "log",
 ] as const;
 
 async function fetchCatalogue(options: InspectOptions, era: Era | "either"): Promise<Catalogue> {
-  const { timeoutMs = DEFAULT_TIMEOUTS.toolList, version = "unknown", env = {}, cwd } = options;
+  const { version = "unknown", env = {}, cwd, signal } = options;
+  const limitMs = options.timeoutMs ?? WORKING_MS;
+  const idleMs = options.timeoutMs === undefined ? (options.idleMs ?? DEFAULT_TIMEOUTS.toolList) : null;
   const log = readLog(options);
   const [command, ...args] = options.command ?? [];
   const child = await startChild({ command, args, env, cwd, onTrouble: (text) => log.warn(text) });
@@ -161,8 +192,8 @@ async function fetchCatalogue(options: InspectOptions, era: Era | "either"): Pro
   const client = createOwnClient({
     send: (payload) => toServer.writeLine(payload),
     exchange: LINES,
-    greetMs: timeoutMs,
-    listMs: timeoutMs,
+    greetMs: limitMs,
+    listMs: limitMs,
     version,
   });
   const framer = createLineFramer(DEFAULT_LIMITS.maxMessageBytes, {
@@ -177,11 +208,12 @@ async function fetchCatalogue(options: InspectOptions, era: Era | "either"): Pro
     child.stdout.pause();
     toServer.whenReady(() => child.stdout.resume());
   });
-  const limit = new AbortController();
+  const over = new AbortController();
+  let graceMs = FAILED_GRACE_MS;
   try {
-    const late = delay(timeoutMs, undefined, limit).then((): never => {
-      throw new Error(`no answer within ${timeoutMs} ms`);
-    });
+    const { onProgress } = options;
+    const late = waitWhileWorking(child.measureWork(), { limitMs, idleMs, onProgress }, over.signal);
+    late.catch(() => {}); // also when it is over, and nobody waits for it any more
     const gone = child.ended.then(({ code, signal }): never => {
       throw new Error(`the server ended with ${signal ?? `exit code ${code}`}`);
     });
@@ -189,18 +221,29 @@ async function fetchCatalogue(options: InspectOptions, era: Era | "either"): Pro
       if (!greeting.isWelcome && era !== "either") throw new Error("the server does not speak this revision");
       return client.listTools(greeting);
     });
-    return await Promise.race([listed, gone, late]);
+    const catalogue = await Promise.race([listed, gone, late, interrupted(signal)]);
+    graceMs = LISTED_GRACE_MS;
+    return catalogue;
   } catch (cause) {
-    throw listFailure(cause as Error, client.heard, timeoutMs);
+    throw listFailure(cause as Error, client.heard, limitMs);
   } finally {
-    limit.abort();
-    // Its stdin closes first; a server that does not mind its manners gets no second chance here.
-    toServer.end();
-    await Promise.race([child.ended, delay(GRACE_MS)]);
-    child.kill();
-    child.release();
+    over.abort();
+    await endPolitely(child, toServer, graceMs);
     process.off("exit", onExit);
   }
 }
 
-const GRACE_MS = 500;
+/** Rejects when somebody does not want to wait any longer. */
+function interrupted(signal: AbortSignal | undefined): Promise<never> {
+  return new Promise((_, reject) => {
+    const stop = (): void => reject(new Error("interrupted"));
+    if (signal?.aborted === true) stop();
+    else signal?.addEventListener("abort", stop, { once: true });
+  });
+}
+
+/** How long a server is waited for that is at work. */
+const WORKING_MS = 300_000;
+/** How long a server has to end that was asked to: one that gave its list, and one that may be in the middle of something. */
+const LISTED_GRACE_MS = 1000;
+const FAILED_GRACE_MS = 5000;

@@ -1,7 +1,8 @@
 import type { NameSettings, PolicySettings } from "../policy/file/settings.ts";
+import type { Pattern } from "../policy/patterns.ts";
 import type { Log } from "../record/log.ts";
 import type { Engine } from "./engine.ts";
-import { createHub, type Hub, namesIn } from "./hub.ts";
+import { createHub, type Hub, loadResultJudge, namesIn } from "./hub.ts";
 import type { Limits, Timeouts } from "./limits.ts";
 import { type NamePolicy, openNamedPins, readNames } from "./names.ts";
 import { readPatterns } from "./options.ts";
@@ -26,12 +27,27 @@ export function needsEngine({ policy, interceptors = [], observe = false }: Prox
 
 /** Makes the hub. What is an option takes the place of what a policy says. */
 export async function openHub(options: ProxyOptions, { log, limits, timeouts }: Parts): Promise<Hub> {
-  const { audit = null, auditAll = false, policy = null, policyFolder = null } = options;
-  const deny = options.deny === undefined && policy !== null ? policy.tools.deny : readPatterns(options, "deny");
-  const allow = options.allow === undefined && policy !== null ? policy.tools.allow : readPatterns(options, "allow");
+  const { audit = null, auditAll = false, policy = null, policyFolder = null, observe = false } = options;
+  const deny = readToolPatterns(options, "deny");
+  const allow = readToolPatterns(options, "allow");
   const names = overlay(namesIn(policy), readNames(options.names));
   const pins = await openNamedPins(names, options, log);
-  return createHub({ deny, allow, names, pins, log, audit, auditAll, limits, timeouts, policy, policyFolder });
+  const judges = { deny, allow, names, pins, policy, policyFolder, observe };
+  // What it takes to find out is only needed for the log.
+  const server = audit === null ? null : (await import("./server-name.ts")).nameServer(options);
+  const hub = createHub({ ...judges, server, log, audit, auditAll, limits, timeouts });
+  const results = await loadResultJudge(options.validate ?? policy?.validate ?? "lists", hub.reporter);
+  if (results !== null) {
+    const { current } = hub.rulebook;
+    hub.rulebook.current = { ...current, policy: { ...current.policy, results } };
+  }
+  return hub;
+}
+
+/** The patterns for tools: those that are an option, or else those of the policy. */
+export function readToolPatterns(options: ProxyOptions, list: "deny" | "allow"): readonly Pattern[] {
+  const { policy } = options;
+  return options[list] === undefined && policy !== undefined ? policy.tools[list] : readPatterns(options, list);
 }
 
 /** What a policy says about names, and what a program says itself, which wins. */
@@ -40,7 +56,7 @@ function overlay(said: NamePolicy, own: NamePolicy): NamePolicy {
   return {
     tools: { ...said.tools, ...Object.fromEntries(manners) },
     prompts: pick(said.prompts, own.prompts),
-    resources: pick(said.resources, own.resources),
+    resources: { ...pick(said.resources, own.resources), links: own.resources.links ?? said.resources.links },
   };
 }
 
@@ -62,6 +78,7 @@ export async function startJudging(options: ProxyOptions, parts: Parts): Promise
     policy,
     folder: policyFolder,
     observe,
+    validate: options.validate,
     server: upstream ?? JSON.stringify(command),
     version: options.version ?? "unknown",
     interceptors: options.interceptors ?? [],

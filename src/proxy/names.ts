@@ -1,5 +1,5 @@
 import { ProxyError } from "../errors.ts";
-import type { NameSettings, PinSettings, ToolSettings } from "../policy/file/settings.ts";
+import type { NameSettings, PinSettings, ResourceSettings, ToolSettings } from "../policy/file/settings.ts";
 import type { NameFilters } from "../policy/names/judge-names.ts";
 import { createNameFilter, readName } from "../policy/names/name-filter.ts";
 import { readUri } from "../policy/names/uri-readings.ts";
@@ -28,15 +28,15 @@ export interface NameOptions {
     };
   /** By name. */
   readonly prompts?: NameLists;
-  /** By link, or template for links. */
-  readonly resources?: NameLists;
+  /** By link, or template for links. `links` is what becomes of links to hidden ones in results. */
+  readonly resources?: NameLists & Partial<Pick<ResourceSettings, "links">>;
 }
 
 /** The same, checked and complete. */
 export interface NamePolicy {
   readonly tools: NameSettings & ToolManners & { readonly pin: PinSettings | null };
   readonly prompts: NameSettings;
-  readonly resources: NameSettings;
+  readonly resources: ResourceSettings;
 }
 
 /** Checks what is decided by name. */
@@ -49,9 +49,20 @@ export function readNames(options: NameOptions | undefined): NamePolicy {
       pin: readPin(options?.tools?.pin ?? null),
     },
     prompts: readLists(options, "prompts"),
-    resources: readLists(options, "resources"),
+    resources: { ...readLists(options, "resources"), links: readLinks(options?.resources?.links ?? null) },
   };
 }
+
+function readLinks(links: ResourceSettings["links"]): ResourceSettings["links"] {
+  if (links === null || LINKS.includes(links)) return links;
+  throw new ProxyError(
+    "BAD_USAGE",
+    "names.resources.links has an unknown value",
+    `Write one of ${LINKS.join(", ")}, or leave it out`,
+  );
+}
+
+const LINKS: readonly ResourceSettings["links"][] = ["keep", "cut", "block"];
 
 const CHOICES: { readonly [Key in keyof ToolManners]: readonly NonNullable<ToolManners[Key]>[] } = {
   cache: ["startup", "session"],
@@ -85,7 +96,8 @@ function readPin(pin: string | PinSettings | null): PinSettings | null {
 function readLists(options: NameOptions | undefined, kind: keyof NameOptions): NameSettings {
   const lists = options?.[kind] ?? {};
   const where = `names.${kind}`;
-  checkMembers(lists, where, kind === "tools" ? ["deny", "allow", "pin", ...Object.keys(CHOICES)] : ["deny", "allow"]);
+  const known = { tools: ["pin", ...Object.keys(CHOICES)], prompts: [], resources: ["links"] }[kind];
+  checkMembers(lists, where, ["deny", "allow", ...known]);
   return { deny: readPatterns(lists, "deny", `${where}.`), allow: readPatterns(lists, "allow", `${where}.`) };
 }
 
@@ -98,6 +110,7 @@ export function createNameFilters(
   return {
     prompts: isSet(prompts) ? createNameFilter({ ...prompts, read: readName, onHang }) : null,
     resources: isSet(resources) ? createNameFilter({ ...resources, read: readUri, onHang }) : null,
+    links: resources.links ?? "keep",
   };
 }
 

@@ -36,12 +36,17 @@ export function checkOptions(options: SharedOptions, known: readonly string[]): 
   check(values, "client", isObject, "an object with the streams input and output");
   check(values, "audit", (value) => value === null || typeof value === "function", "a function, or null");
   check(values, "log", (value) => value === null || isLog(value), "a log, such as from createLog, or null");
-  check(values, "timeoutMs", isPositive, "a positive number of milliseconds");
-  check(values, "connectTimeoutMs", isPositive, "a positive number of milliseconds");
+  check(values, "timeoutMs", isWholePositive, "a positive whole number of milliseconds");
+  check(values, "validate", (value) => value === "lists" || value === "results", '"lists" or "results"');
+  check(values, "idleMs", isWholePositive, "a positive whole number of milliseconds");
+  check(values, "onProgress", (value) => typeof value === "function", "a function");
+  check(values, "signal", (value) => value instanceof AbortSignal, "an AbortSignal");
+  check(values, "connectTimeoutMs", isWholePositive, "a positive whole number of milliseconds");
   check(values, "policy", isObject, "what was read from a policy file");
   check(values, "policyFolder", (value) => typeof value === "string", "the path of a directory");
   check(values, "limits", isSomeOf(DEFAULT_LIMITS), `positive numbers: ${Object.keys(DEFAULT_LIMITS).join(", ")}`);
-  check(values, "timeouts", isSomeOf(DEFAULT_TIMEOUTS), `milliseconds: ${Object.keys(DEFAULT_TIMEOUTS).join(", ")}`);
+  const times = `whole milliseconds: ${Object.keys(DEFAULT_TIMEOUTS).join(", ")}`;
+  check(values, "timeouts", isSomeOf(DEFAULT_TIMEOUTS, isWholePositive), times);
 }
 
 /** The patterns of a list, checked. A text is one pattern. `where` is what the list is in, for the message. */
@@ -123,8 +128,12 @@ function isTexts(value: unknown): boolean {
   return isObject(value) && Object.values(value).every((each) => typeof each === "string");
 }
 
-function isSomeOf(all: object): (value: unknown) => boolean {
-  return (value) => isObject(value) && Object.entries(value).every(([name, each]) => name in all && isPositive(each));
+function isSomeOf(all: object, isRight = isPositive): (value: unknown) => boolean {
+  return (value) => isObject(value) && Object.entries(value).every(([name, each]) => name in all && isRight(each));
+}
+
+function isWholePositive(value: unknown): boolean {
+  return Number.isInteger(value) && isPositive(value);
 }
 
 function isPositive(value: unknown): boolean {

@@ -1,8 +1,9 @@
-import { closeSync, openSync, readSync } from "node:fs";
+import { closeSync, existsSync, openSync, readSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { ProxyError } from "../errors.ts";
 import { composeMistakes } from "../policy/file/compose-mistakes.ts";
 import { decodePolicy } from "../policy/file/decode.ts";
+import type { Facts } from "../policy/file/facts.ts";
 import type { Mistake } from "../policy/file/mistake.ts";
 import type { Engines, Environment } from "../policy/file/page.ts";
 import { placePaths } from "../policy/file/place-paths.ts";
@@ -29,10 +30,23 @@ export async function loadPolicyFile(file: string, env: Environment): Promise<Lo
 }
 
 /** Reads a policy file and says what is wrong with it. Rejects only where it cannot be read at all. */
-export async function inspectPolicyFile(file: string, env: Environment): Promise<ReadPolicy> {
+export async function inspectPolicyFile(
+  file: string,
+  env: Environment,
+  known: Pick<Facts, "tools"> = {},
+): Promise<ReadPolicy> {
   const text = decodePolicy(readBytes(file), file);
   if (typeof text !== "string") return { policy: null, mistakes: [text], warnings: [] };
-  return readWithEngines(text, { file, env });
+  return readWithEngines(text, { file, env, facts: { ...known, ...(await gatherFacts(text, file)) } });
+}
+
+/** What is known here of what a file speaks of. What knows webhooks is loaded where there may be some. */
+async function gatherFacts(text: string, file: string): Promise<Facts> {
+  const folder = dirname(resolve(file));
+  const hasFile = (path: string): boolean => existsSync(resolve(folder, path));
+  if (!text.includes("webhook")) return { hasFile };
+  const { refuseWebhook } = await import("../link/webhook.ts");
+  return { hasFile, webhook: (url, allowPrivate) => refuseWebhook({ url, allowPrivate }, process.env) };
 }
 
 /**
@@ -42,7 +56,7 @@ export async function inspectPolicyFile(file: string, env: Environment): Promise
  */
 async function readWithEngines(
   text: string,
-  about: { readonly file: string; readonly env: Environment },
+  about: { readonly file: string; readonly env: Environment; readonly facts: Facts },
 ): Promise<ReadPolicy> {
   let wanted: Wanted = { pattern: /matches|patterns/.test(text), expressions: /\bcel\b/.test(text) ? [text] : [] };
   for (;;) {

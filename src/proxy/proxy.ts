@@ -9,7 +9,8 @@ import type { Pattern } from "../policy/patterns.ts";
 import type { AuditEvent } from "../record/event.ts";
 import type { Log } from "../record/log.ts";
 import { type ClientSide, type Conversation, type ConversationEnd, createConversation } from "./conversation.ts";
-import type { ProxyConfig } from "./model.ts";
+import { createConnection, type UpstreamConnection } from "./connection.ts";
+import type { ProxyConfig, SessionStatistics } from "./model.ts";
 import { adopt, needsEngine, openHub, startJudging } from "./judging.ts";
 import { DEFAULT_LIMITS, DEFAULT_TIMEOUTS, type Limits, type Timeouts } from "./limits.ts";
 import type { NameOptions } from "./names.ts";
@@ -49,6 +50,11 @@ export interface ProxyOptions {
   readonly auditAll?: boolean;
   readonly limits?: Partial<Limits>;
   readonly timeouts?: Partial<Timeouts>;
+  /**
+   * What the server's answers are checked for: only that lists of tools are such, or that every result of a method of MCP is
+   * what the revision says, and structured content what the tool's output schema says.
+   */
+  readonly validate?: "lists" | "results";
   /** Judges and counts, and acts on nothing but what cannot be read: what the policy would do. */
   readonly observe?: boolean;
   /** Interceptors of the program's own. They stand behind all that is in a policy. */
@@ -90,9 +96,18 @@ export interface Proxy {
   abandon(): void;
   /** Takes up another policy, whole or not at all: where it cannot be followed this rejects, and the old one holds. */
   reload(policy: PolicySettings): Promise<void>;
+  /** The version of the policy that holds now, as the audit log has it: a short hash of what it says. */
+  readonly policyVersion: string;
+  /**
+   * What is counted of the sessions that rules remember. Empty where there is neither a policy nor an interceptor: then
+   * nothing is counted.
+   */
+  sessions(): readonly SessionStatistics[];
   /** Where clients come in, where they come by HTTP. */
   readonly url: string | null;
-  /** What it was told to do, where the server is at a URL. */
+  /** The connection to the server, as it is now. */
+  readonly connection: UpstreamConnection;
+  /** What it was told to do, where the server is at a URL. It is frozen, with all that is in it. */
   readonly config: ProxyConfig | null;
 }
 
@@ -119,6 +134,7 @@ const OPTIONS = [
   "policy",
   "policyFolder",
   "observe",
+  "validate",
   "interceptors",
 ] as const;
 
@@ -162,6 +178,12 @@ export async function createProxy(options: ProxyOptions): Promise<Proxy> {
     graceMs: timeouts.childGrace,
     slowReaderMs: timeouts.slowReader,
   });
+  const connection = createConnection({
+    url: null,
+    catalogues: { stateful: session.catalogue("stateful"), stateless: session.catalogue("stateless") },
+    hasBegun: () => session.hasBegun(),
+    filter: () => hub.rulebook.current.policy.tools,
+  });
   log.debug("started", { command, pid: child.pid, session: session.id });
   let isOver = false;
   async function run(): Promise<ConversationEnd> {
@@ -169,17 +191,26 @@ export async function createProxy(options: ProxyOptions): Promise<Proxy> {
       return await conversation.run(passage);
     } finally {
       isOver = true;
+      connection.change("disconnected");
       reporter.end();
+      witness.end();
       log.debug("counts", witness.counts());
       await judged?.engine.close();
     }
   }
   return {
     ended: run(),
+    get policyVersion() {
+      return hub.rulebook.current.stamp?.version ?? "";
+    },
+    get connection() {
+      return connection.look();
+    },
     url: null,
     config: null,
     reload: (policy) =>
       adopt(judged, policy, () => announce(session, (message) => conversation.toClient.writeLine(message))),
+    sessions: () => judged?.engine.sessions() ?? [],
     stop: () => conversation.stop(),
     abandon() {
       judged?.engine.destroy();

@@ -2,16 +2,20 @@ import { setTimeout as delay } from "node:timers/promises";
 import { fetchRefusal, fetchTools, findServer, type FindOptions, type FoundServer } from "../bridge/find-server.ts";
 import { announce } from "../bridge/announce.ts";
 import { createLinesClient } from "../bridge/lines-client.ts";
+import { noteRefusal } from "../bridge/refusal.ts";
 import { createSeat, type Knowledge, mirrorsServer } from "../bridge/seats.ts";
 import { sendOwn, type ServerEnd, type ServerListener } from "../bridge/server-end.ts";
 import { openSseEnd } from "../bridge/sse-end.ts";
 import { createStreamableEnd } from "../bridge/streamable-end.ts";
+import { ConnectionError } from "../errors.ts";
 import { type Address, parseAddress } from "../link/upstream/address.ts";
 import { readCa } from "../link/upstream/connect.ts";
+import { headerOf } from "../link/upstream/head.ts";
 import { createPool, type Pool } from "../link/upstream/pool.ts";
 import { type Watch, watchServer } from "../link/upstream/watch.ts";
 import type { Log } from "../record/log.ts";
 import type { Era } from "../session/era.ts";
+import type { Session } from "../session/session.ts";
 import type { Turn } from "../session/turn.ts";
 import type { ClientSide, ConversationEnd } from "./conversation.ts";
 import type { Hub } from "./hub.ts";
@@ -28,8 +32,8 @@ export interface RemoteServer {
   readonly headers: () => string;
   readonly permission: Permission;
   readonly watch: Watch;
-  /** Opens a session. */
-  open(listener: ServerListener, onEnd: () => void): Promise<ServerEnd>;
+  /** Opens a session. The client's own, where it has one, is told the id that the server gives. */
+  open(listener: ServerListener, onEnd: () => void, session?: Session): Promise<ServerEnd>;
   close(): void;
 }
 
@@ -72,7 +76,10 @@ export async function findRemote(options: RemoteOptions): Promise<RemoteServer> 
     pool,
     address,
     headers,
-    permit: (head, shown) => permission.ask(head, shown),
+    permit(head, shown) {
+      noteRefusal(hub.witness, null, null, head.status);
+      return permission.ask(head, shown);
+    },
     connectMs: timeouts.connection,
     listMs: timeouts.toolList,
     maxMessageBytes: limits.maxMessageBytes,
@@ -84,6 +91,10 @@ export async function findRemote(options: RemoteOptions): Promise<RemoteServer> 
     found = await findServer(find);
   } catch (error) {
     pool.close();
+    const { cause } = error as Error;
+    if (cause instanceof ConnectionError) {
+      log.debug("the server cannot be used", { code: cause.code, why: cause.message, details: cause.internalDetails });
+    }
     throw error;
   }
   log.info("connected", { url: found.address.shown, transport: found.kind === "sse" ? "HTTP+SSE" : "Streamable HTTP" });
@@ -105,14 +116,23 @@ export async function findRemote(options: RemoteOptions): Promise<RemoteServer> 
     headers,
     permission,
     watch,
-    async open(listener, onEnd) {
+    async open(listener, onEnd, session) {
       const { maxMessageBytes, maxBufferBytes } = limits;
       const shared = { pool, headers, listener, maxMessageBytes, maxBufferBytes };
       if (found.kind === "sse") return openSseEnd({ ...shared, address: found.address, onEnd });
       return createStreamableEnd({
         ...shared,
         path: found.address.path,
-        permit: find.permit,
+        permit: (head, shown) => permission.ask(head, shown),
+        watch: {
+          head(head) {
+            noteRefusal(hub.witness, null, session ?? null, head.status);
+            if (session === undefined || head.status >= 300) return;
+            // A server that has forgotten a session gives the next one another id.
+            session.mcpSession = headerOf(head, "mcp-session-id") ?? session.mcpSession;
+          },
+          failed: () => {},
+        },
         renew: () => permission.renew(),
         schemaOf: (tool) => schemaOf(found, tool),
         listens: true,
@@ -201,7 +221,7 @@ export function joinRemote(
     hub.seats,
     (direction, payload) => {
       if (direction === "up") sendOwn(end, seat.session, payload);
-      else output.write(Buffer.concat([payload, NEWLINE]));
+      else client.say(payload);
     },
     { known: knowledge, onExhausted: () => leave?.("stopped") },
   );
@@ -216,7 +236,7 @@ export function joinRemote(
   });
 
   async function run(): Promise<ConversationEnd> {
-    end = await server.open(client.listener, () => leave?.("lost"));
+    end = await server.open(client.listener, () => leave?.("lost"), seat.session);
     const how = await Promise.race([client.run(end).then(() => "closed" as const), left]);
     if (how === "lost") end.destroy();
     // A client that has said all it had to say may still want to hear the answers.
@@ -238,6 +258,5 @@ export function joinRemote(
   };
 }
 
-const NEWLINE = Buffer.from("\n");
 /** How long what we say last has to leave, where we were told to end or the server is lost. */
 const FLUSH_MS = 2000;

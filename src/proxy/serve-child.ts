@@ -1,10 +1,11 @@
-import { createChildEnd, openNursery } from "../bridge/child-end.ts";
+import { createChildEnd, type Nursery, openNursery } from "../bridge/child-end.ts";
 import { createHost } from "../bridge/host.ts";
 import type { ServerEnd, ServerListener } from "../bridge/server-end.ts";
 import { createShared } from "../bridge/shared.ts";
 import type { Visit } from "../link/http/door.ts";
 import { createCatalogues } from "../session/catalogue.ts";
 import type { Log } from "../record/log.ts";
+import type { Catalogues } from "./connection.ts";
 import type { Hub } from "./hub.ts";
 import type { ChildTarget, Service } from "./http-proxy.ts";
 import type { Limits, Timeouts } from "./limits.ts";
@@ -16,19 +17,19 @@ export interface ChildServiceOptions {
   readonly limits: Limits;
   readonly timeouts: Timeouts;
   readonly log: Log;
+  /** Where processes come from, where the command is not to be started. */
+  readonly nursery?: Nursery;
 }
 
 /** Serves clients that come by HTTP from processes: one for each session, and one for requests without a session. */
-export async function createChildService(options: ChildServiceOptions): Promise<Service> {
+export async function createChildService(
+  options: ChildServiceOptions,
+): Promise<Service & { readonly catalogues: Catalogues | null }> {
   const { server, hub, limits, timeouts, log } = options;
   const [command, ...args] = server.command;
-  const nursery = await openNursery({
-    command,
-    args,
-    env: server.env,
-    cwd: server.cwd,
-    onTrouble: (text) => log.warn(text),
-  });
+  const { env, cwd } = server;
+  const nursery =
+    options.nursery ?? (await openNursery({ command, args, env, cwd, onTrouble: (text) => log.warn(text) }));
   const ends = new Set<ServerEnd>();
 
   async function open(listener: ServerListener, onEnd: () => void): Promise<ServerEnd> {
@@ -58,9 +59,8 @@ export async function createChildService(options: ChildServiceOptions): Promise<
 
   // Learnt once for all processes, or by each session from its own.
   const isShared = hub.tools.cache === "startup";
-  const seats = isShared
-    ? { ...hub.seats, catalogues: createCatalogues(hub.seats.now, hub.tools.refresh === "never") }
-    : hub.seats;
+  const catalogues = isShared ? createCatalogues(hub.seats.now, hub.tools.refresh === "never") : null;
+  const seats = catalogues === null ? hub.seats : { ...hub.seats, catalogues };
   const stateless = createShared({ seats, open, maxBehindBytes: 2 * limits.maxMessageBytes });
   const host = createHost({
     seats,
@@ -73,6 +73,7 @@ export async function createChildService(options: ChildServiceOptions): Promise<
   });
 
   return {
+    catalogues,
     isReady: () => true,
     visit(visit: Visit) {
       if (visit.path === "/mcp") host.visit(visit);

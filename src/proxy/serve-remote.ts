@@ -3,6 +3,7 @@ import { createGuestBook, type Guest } from "../bridge/guest-book.ts";
 import { createHost } from "../bridge/host.ts";
 import { mirrorHeaders } from "../bridge/mirror.ts";
 import { createOauthPass } from "../bridge/oauth.ts";
+import { noteRefusal } from "../bridge/refusal.ts";
 import { createSeat } from "../bridge/seats.ts";
 import { answerInstead, answersNothing, type ServerListener } from "../bridge/server-end.ts";
 import { createThrough } from "../bridge/through.ts";
@@ -80,7 +81,10 @@ export function createRemoteService({
           });
         },
         body: (bytes) => reading?.push(bytes),
-        done: () => void reading?.end(),
+        done() {
+          reading?.end();
+          if (calls.length > 0) answerInstead(listener, calls, CLOSED); // a stream that ended without the answer
+        },
         failed() {
           reading?.breakOff();
           answerInstead(listener, calls, CLOSED);
@@ -98,6 +102,7 @@ export function createRemoteService({
       const headers = guest.headers + server.headers();
       pool.send({ method: "DELETE", path: found.address.path, headers, body: null }, DEAF);
     },
+    onRefused: (visit, { seat }, status) => noteRefusal(hub.witness, visit, seat.session, status),
     isGuarded,
     maxSessions,
   });

@@ -132,6 +132,11 @@ export function isGap(entry: Entry): entry is Gap {
 }
 
 /** About what an event takes in memory. */
-function sizeOf({ method, tool, id }: AuditEvent): number {
-  return 256 + 2 * ((method?.length ?? 0) + (tool?.length ?? 0) + (id?.length ?? 0));
+function sizeOf({ method, tool, id, reason, identity, client }: AuditEvent): number {
+  const ofMessage = (method?.length ?? 0) + (tool?.length ?? 0) + (id?.length ?? 0) + (reason?.length ?? 0);
+  const ofClient = (identity?.length ?? 0) + (client?.name.length ?? 0) + (client?.version?.length ?? 0);
+  return OWN_BYTES + 2 * (ofMessage + ofClient);
 }
+
+/** Of an event without its texts. Server, policy and metadata are shared by many. */
+const OWN_BYTES = 384;

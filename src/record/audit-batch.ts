@@ -1,4 +1,5 @@
 import { LF } from "../message/characters.ts";
+import type { AuditField } from "../policy/audit-fields.ts";
 import type { Chain } from "./audit-chain.ts";
 import { isGap } from "./audit-backlog.ts";
 import { encodeClosing, encodeEvent, encodeGap, encodeOpening, type Entry, type Opening } from "./audit-line.ts";
@@ -23,13 +24,15 @@ export interface Batcher {
 export interface BatcherOptions {
   readonly chain: Chain;
   readonly opening: Omit<Opening, "time" | "torn">;
+  /** What records say beside what every record has; all of it, unless said otherwise. */
+  readonly fields?: ReadonlySet<AuditField> | undefined;
   /** Says how many bytes of an unfinished line are at the end of the file. */
   readonly unfinished: () => number;
   readonly now: () => number;
 }
 
 /** Makes a batcher. */
-export function createBatcher({ chain, opening, unfinished, now }: BatcherOptions): Batcher {
+export function createBatcher({ chain, opening, fields, unfinished, now }: BatcherOptions): Batcher {
   // Lines that were begun and not finished, by their bytes: by us when the disk was full, or by a writer that died.
   // The next whole record accounts for them.
   let torn: number[] = [];
@@ -75,7 +78,7 @@ export function createBatcher({ chain, opening, unfinished, now }: BatcherOption
     get isOwing() {
       return chain.length === 0 || torn.length > 0;
     },
-    batch: (entries) => make(entries.length, () => entries.map((entry) => encode(chain, entry)).join("")),
+    batch: (entries) => make(entries.length, () => entries.map((entry) => encode(chain, entry, fields)).join("")),
     closing: (counts) => make(0, () => chain.add("close", encodeClosing({ time: now(), ...counts }))),
   };
 }
@@ -83,8 +86,8 @@ export function createBatcher({ chain, opening, unfinished, now }: BatcherOption
 /** Each attempt on a full disk that takes a few bytes leaves one; beyond that many they are not accounted for. */
 const MAX_TORN = 1000;
 
-function encode(chain: Chain, entry: Entry): string {
-  return isGap(entry) ? chain.add("gap", encodeGap(entry)) : chain.add("event", encodeEvent(entry));
+function encode(chain: Chain, entry: Entry, fields: BatcherOptions["fields"]): string {
+  return isGap(entry) ? chain.add("gap", encodeGap(entry)) : chain.add("event", encodeEvent(entry, fields));
 }
 
 function countLines(bytes: Buffer, end: number): number {

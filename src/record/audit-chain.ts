@@ -1,4 +1,5 @@
 import { createHmac, type KeyObject } from "node:crypto";
+import { safeJson } from "./safe-json.ts";
 
 /** The kinds of records: the first of a chain, a judged message, something that is not there, the last. */
 type RecordType = "open" | "event" | "gap" | "close";
@@ -66,6 +67,11 @@ export function parseRecord(line: Buffer): RecordLine | null {
   };
 }
 
+/** An object inside a record. Where one begins as records do, a space keeps it from being taken for one. */
+export function encodeObject(value: object): string {
+  return safeJson(value).replaceAll(RECORD_START, `{ ${RECORD_START.slice(1)}`);
+}
+
 /** The mac at the end of a line, without its newline; null where there is none. */
 export function readMac(line: Buffer): string | null {
   return END.exec(line.toString("latin1", Math.max(0, line.length - END_LENGTH)))?.[1] ?? null;
@@ -84,7 +90,10 @@ export function closeLine(body: string, mac: string): string {
   return `${body},"mac":"${mac}"}\n`;
 }
 
-/** Where a record starts. Quotes in strings are escaped, so this stands nowhere else. */
+/**
+ * Where a record starts. Quotes in strings are escaped, and objects inside a record are written in another way, so this
+ * stands nowhere else.
+ */
 export const RECORD_START = '{"log":"';
 
 // 144 bits. A multiple of six, so that no character has bits that mean nothing.

@@ -1,7 +1,7 @@
 import { computeMac, parseRecord, RECORD_START, type RecordLine } from "./audit-chain.ts";
 import { type Findings, type Place, showPlace } from "./audit-findings.ts";
 import type { AuditKey } from "./audit-key.ts";
-import { AUDIT_VERSION, type Seal } from "./audit-line.ts";
+import { KNOWN_VERSIONS, type Seal } from "./audit-line.ts";
 import type { Line } from "./audit-reader.ts";
 import { isBegun } from "./audit-torn.ts";
 
@@ -119,7 +119,7 @@ export function createChecker(key: AuditKey, findings: Findings): Checker {
   /** Whether a chain is one we can check. Its mac cannot tell: it may be made with a key we do not have. */
   function greet(chain: State, record: RecordLine, place: Place): void {
     const claims = read(record);
-    if (claims?.version !== AUDIT_VERSION) {
+    if (claims === null || !KNOWN_VERSIONS.includes(claims.version)) {
       chain.isOurs = typeof claims?.version !== "number";
       if (!chain.isOurs) doubt(chain, place, `chain ${record.log} has a format that this version does not know`);
     } else if (claims.key !== key.id) {

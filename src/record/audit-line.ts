@@ -1,8 +1,13 @@
+import { AUDIT_FIELDS, type AuditField } from "../policy/audit-fields.ts";
+import { encodeObject } from "./audit-chain.ts";
 import type { AuditEvent } from "./event.ts";
 import { safeJson } from "./safe-json.ts";
 
-/** The version of the format. */
-export const AUDIT_VERSION = 1;
+/** The version of the format that is written. Version 1 had no circumstances and no logins. */
+const AUDIT_VERSION = 2;
+
+/** The versions that can be verified. How a record is chained to the one before is the same in all of them. */
+export const KNOWN_VERSIONS: readonly unknown[] = [1, AUDIT_VERSION];
 
 /** What one writer vouches for of another: its log, its last record's number and mac. */
 export type Seal = readonly [log: string, seq: number, mac: string];
@@ -32,15 +37,36 @@ export function encodeOpening({ time, key, seals, torn }: Opening): string {
   return `"time":${stamp(time)},"version":${AUDIT_VERSION},"key":"${key}","seals":${JSON.stringify(seals)}${tear(torn)}`;
 }
 
-/** The members of the record of one judged message. */
-export function encodeEvent(event: AuditEvent): string {
+const ALL_FIELDS: ReadonlySet<AuditField> = new Set(AUDIT_FIELDS);
+
+/** The members of the record of one judged message. Of the circumstances, those that are known and wanted. */
+export function encodeEvent(event: AuditEvent, fields = ALL_FIELDS): string {
   return (
     `"time":${stamp(event.time)},"session":${text(event.session)},"direction":"${event.direction}",` +
     `"kind":"${event.kind}","method":${text(event.method)},` +
     `"tool":${text(event.tool)},${event.cut === null ? "" : `"cut":${event.cut},`}` +
     `"id":${readableId(event.id)},"bytes":${event.bytes},"class":"${event.class}","verdict":"${event.verdict}",` +
-    `"rule":${text(event.rule)},"note":${text(event.note)},"latency":${round(event.latency)},"sent":${event.sent}`
+    `"rule":${text(event.rule)},"note":${text(event.note)},"latency":${round(event.latency)},"sent":${event.sent}` +
+    encodeCircumstances(event, fields)
   );
+}
+
+function encodeCircumstances(event: AuditEvent, fields: ReadonlySet<AuditField>): string {
+  const { identity, client, server, mcpSession, policy, reason, metadata, status, address, times } = event;
+  let members = "";
+  if (identity !== null && fields.has("identity")) members += `,"identity":${text(identity)}`;
+  if (client !== null && fields.has("client")) {
+    members += `,"client":{"name":${text(client.name)},"version":${text(client.version)}}`;
+  }
+  if (server !== null && fields.has("server")) members += `,"server":${text(server)}`;
+  if (mcpSession !== null && fields.has("mcp_session")) members += `,"mcp_session":${text(mcpSession)}`;
+  if (policy !== null && fields.has("policy")) members += `,"policy":${text(policy)}`;
+  if (reason !== null && fields.has("reason")) members += `,"reason":${text(reason)}`;
+  if (metadata !== null && fields.has("metadata")) members += `,"metadata":${encodeObject(metadata)}`;
+  if (status !== null) members += `,"status":${status}`;
+  if (address !== null) members += `,"address":${text(address)}`;
+  if (times !== null) members += `,"times":${times}`;
+  return members;
 }
 
 /** The members of a gap. */

@@ -1,4 +1,5 @@
 import { randomBytes } from "node:crypto";
+import type { AuditField } from "../policy/audit-fields.ts";
 import { describeAuthor } from "./audit-author.ts";
 import { type AuditLimits, createBacklog } from "./audit-backlog.ts";
 import { createBatcher } from "./audit-batch.ts";
@@ -17,6 +18,8 @@ export interface AuditOptions {
   /** Takes what a person should hear. */
   readonly warn: (text: string) => void;
   readonly limits?: Partial<AuditLimits>;
+  /** What records say beside what every record has; all of it, unless said otherwise. */
+  readonly fields?: ReadonlySet<AuditField> | undefined;
   /** Milliseconds since 1970. */
   readonly now?: () => number;
   readonly random?: Random;
@@ -45,7 +48,13 @@ export function openAudit(options: AuditOptions): AuditLog {
   return createAuditWriter({
     file,
     chain,
-    batcher: createBatcher({ chain, opening: { key: key.id, seals }, unfinished: () => file.unfinished, now }),
+    batcher: createBatcher({
+      chain,
+      opening: { key: key.id, seals },
+      fields: options.fields,
+      unfinished: () => file.unfinished,
+      now,
+    }),
     backlog: createBacklog({ ...DEFAULT_LIMITS, ...options.limits }),
     head,
     onOpened: () => removeHeads(ended),

@@ -23,16 +23,19 @@ const LOG = /^\{"log":"([\w-]{16})"/;
 /** Too short to say which chain it belongs to. */
 const NAMELESS = /^\{"log":"[\w-]{0,16}$/;
 
-/** Whether an object ends in it. There are no objects in records, so a brace outside of a string ends the record. */
+/** Whether the object that it begins ends in it. */
 function isClosed(text: Buffer): boolean {
   let isInString = false;
+  let depth = 0;
   for (let at = 0; at < text.length; at++) {
     const byte = text[at];
     if (byte === QUOTE) isInString = !isInString;
     else if (byte === BACKSLASH && isInString) at++;
-    else if (byte === CLOSING_BRACE && !isInString) return true;
+    else if (byte === OPENING_BRACE && !isInString) depth++;
+    else if (byte === CLOSING_BRACE && !isInString && --depth <= 0) return true;
   }
   return false;
 }
 
+const OPENING_BRACE = 0x7b;
 const CLOSING_BRACE = 0x7d;

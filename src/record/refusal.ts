@@ -9,6 +9,7 @@ export function describeRefusal(
   verdict: "deny" | "drop",
   rule: string,
   about: string | null = null,
+  why: string | null = null,
 ): ReportDetails & { text: string } {
   const { message, opens } = turn;
   // The tool filter's daily work; all the rest is a peer that misbehaves.
@@ -25,6 +26,12 @@ export function describeRefusal(
     const what = rule === "prompts" ? "prompt" : "resource";
     const text = verdict === "deny" ? `refused a ${what} that is hidden` : `dropped news of a ${what} that is hidden`;
     return { level: "info", text, fields: { [what]: cut(about) } };
+  }
+  if (rule.startsWith("validate:") && turn.answers !== undefined) {
+    const { method, subject } = turn.answers;
+    const text = "replaced an answer from the server by an error: it is not what it should be";
+    const fields = { method: method.name, ...(subject === null ? {} : { about: cut(subject) }), why };
+    return { text, fields };
   }
   const did = verdict === "deny" ? "refused" : "dropped";
   // The policy's daily work as well.

@@ -23,9 +23,13 @@ export function passBatch(pass: Pass, message: Message, exchange: Exchange): Out
 function join(message: Message, members: readonly Span[], outcomes: readonly Outcome[]): Outcome {
   const backs = outcomes.flatMap(({ back }) => (back === null ? [] : [back.toString("latin1")]));
   const back = backs.length === 0 ? null : Buffer.from(`[${backs.join(",")}]`, "latin1");
-  const turns = outcomes.flatMap((outcome) => outcome.turns ?? []);
-  if (outcomes.every((outcome) => outcome.onward === "untouched")) return { ...UNTOUCHED, back, turns };
-  if (outcomes.every((outcome) => outcome.onward === "nothing")) return { ...NOTHING, back, turns };
+  const all = outcomes.flatMap((outcome) => outcome.turns ?? []);
+  if (outcomes.every((outcome) => outcome.onward === "untouched")) return { ...UNTOUCHED, back, turns: all };
+  if (outcomes.every((outcome) => outcome.onward === "nothing")) return { ...NOTHING, back, turns: all };
+  // The links take the calls of these turns for those that the other side answers. What is refused is answered already.
+  const turns = outcomes.flatMap(({ onward, turns: own = [] }) =>
+    onward === "nothing" ? own.map((turn) => ({ ...turn, opens: undefined })) : own,
+  );
   const changed = outcomes.flatMap(({ onward }, index): Edit[] =>
     typeof onward === "string" ? [] : [{ span: members[index], by: onward }],
   );

@@ -1,11 +1,13 @@
 import { act } from "../action/act.ts";
 import type { Outcome } from "../action/outcome.ts";
-import type { Chain, PendingDecision } from "../chain/chain.ts";
+import type { Chain, PendingDecision, Walked } from "../chain/chain.ts";
 import { composeResult } from "../message/compose.ts";
 import { type Message, openMessage, opposite, whole } from "../message/message.ts";
 import { judge, type Policy } from "../policy/judge.ts";
+import { NOT_CHECKED } from "../policy/tool-filter.ts";
 import { UNKNOWN_LIST } from "../policy/tools.ts";
 import { type Decision, PASS } from "../policy/verdict.ts";
+import type { PolicyStamp } from "../record/event.ts";
 import type { Witness } from "../record/witness.ts";
 import type { Session } from "../session/session.ts";
 import { readToolPage } from "../session/tool-page.ts";
@@ -24,6 +26,8 @@ export interface Rules {
   readonly chain: Chain | null;
   /** Whether the filter only watches. What cannot be read, or does not fit its conversation, is refused all the same. */
   readonly observe: boolean;
+  /** Which policy this is, for the audit log. */
+  readonly stamp?: PolicyStamp;
 }
 
 /** What is needed to decide. */
@@ -32,7 +36,8 @@ export interface DecideOptions {
   readonly learner: Learner;
   readonly witness: Witness;
   readonly room: WaitingRoom;
-  readonly settle: (turn: Turn, decision: Decision) => Outcome;
+  /** By the rules that hold now, unless others are given; `came` is the message as it came, where the turn has it changed. */
+  readonly settle: (turn: Turn, decision: Decision, rules?: Rules, came?: Message) => Outcome;
 }
 
 /** Decides about a message, all of it by the same rules, and has that carried out. */
@@ -41,7 +46,7 @@ export type Decide = (turn: Turn, rules: Rules) => Outcome | Promise<Outcome>;
 /** Makes what decides: the filter first, then the chain, and the filter again where the chain changed something. */
 export function createDecide({ session, learner, witness, room, settle }: DecideOptions): Decide {
   function decide(turn: Turn, rules: Rules): Outcome | Promise<Outcome> {
-    const decision = judgeFirst(turn, rules);
+    const decision = judgeFirst(turn, rules, witness);
     const { chain } = rules;
     switch (decision.verdict.do) {
       case "park":
@@ -73,18 +78,18 @@ export function createDecide({ session, learner, witness, room, settle }: Decide
   /** Goes on with what the chain says, now or when it has said it. */
   function heed(
     turn: Turn,
-    walked: Decision | PendingDecision,
-    next: (walked: Decision) => Outcome | Promise<Outcome>,
+    walked: Walked | PendingDecision,
+    next: (walked: Walked) => Outcome | Promise<Outcome>,
   ): Outcome | Promise<Outcome> {
     return "stop" in walked ? room.hold(turn, walked.decided, next, TOO_MUCH, walked.stop) : next(walked);
   }
 
   /** Carries out what the chain made of a message on which nobody else had said no. */
-  function follow(turn: Turn, judged: Decision, walked: Decision, rules: Rules): Outcome | Promise<Outcome> {
+  function follow(turn: Turn, judged: Decision, walked: Walked, rules: Rules): Outcome | Promise<Outcome> {
     const { verdict, note } = walked;
     switch (verdict.do) {
       case "pass":
-        return settle(turn, note === undefined ? judged : { ...judged, note: join(judged.note, note) });
+        return letGo(turn, note === undefined ? judged : { ...judged, note: join(judged.note, note) }, walked, rules);
       case "change":
         return recheck(turn, { ...walked, note: join(judged.note, note) }, verdict.message, rules);
       case "reply":
@@ -94,12 +99,12 @@ export function createDecide({ session, learner, witness, room, settle }: Decide
       case "hide":
       case "edit":
       case "park":
-        return settle(turn, walked);
+        return settle(turn, walked, rules);
     }
   }
 
   /** A changed message has to stand before the tool filter as any other. */
-  function recheck(turn: Turn, walked: Decision, message: Message, { policy }: Rules): Outcome {
+  function recheck(turn: Turn, walked: Walked, message: Message, rules: Rules): Outcome {
     const { envelope, bytes } = message;
     let changed: Turn = { ...turn, message };
     if (turn.opens !== undefined) {
@@ -107,25 +112,34 @@ export function createDecide({ session, learner, witness, room, settle }: Decide
       if (changed.opens !== undefined) changed.opens.memo = turn.opens.memo;
     } else if (turn.list !== null && envelope.kind === "result")
       changed = { ...changed, list: readToolPage(bytes, envelope.result) ?? "unreadable" };
-    const judged = judge(policy, changed);
-    return settle(changed, judged.verdict.do === "pass" ? walked : judged);
+    const judged = judge(rules.policy, changed);
+    return judged.verdict.do === "pass"
+      ? letGo(changed, walked, walked, rules, turn.message)
+      : settle(changed, judged, rules, turn.message);
+  }
+
+  /** Lets a message go on, and its copies with it. */
+  function letGo(turn: Turn, decision: Decision, { sendCopies }: Walked, rules: Rules, came = turn.message): Outcome {
+    const outcome = settle(turn, decision, rules, came);
+    if (outcome.onward !== "nothing") sendCopies?.();
+    return outcome;
   }
 
   /** Answers a request here. Rules about answers hold for ours as for the server's. */
   function answer(turn: Turn, decision: Decision, rules: Rules): Outcome | Promise<Outcome> {
     const { verdict } = decision;
     const { opens, message, exchange } = turn;
-    if (verdict.do !== "reply" || opens === undefined || rules.chain === null) return settle(turn, decision);
+    if (verdict.do !== "reply" || opens === undefined || rules.chain === null) return settle(turn, decision, rules);
     const composed = whole(composeResult(opens.id, verdict.result));
     const said = openMessage(composed, opposite(message.direction), "allow");
     const answering: Turn = { ...beginTurn(session, said, exchange), answers: opens };
     return heed(turn, rules.chain.walk(answering), (walked) => {
       const { verdict: last } = walked;
-      if (last.do !== "change") return settle(turn, last.do === "pass" ? decision : walked);
+      if (last.do !== "change") return settle(turn, last.do === "pass" ? decision : walked, rules);
       const { envelope, bytes } = last.message;
-      if (envelope.kind !== "result") return settle(turn, UNKNOWN_LIST);
+      if (envelope.kind !== "result") return settle(turn, UNKNOWN_LIST, rules);
       const result = bytes.subarray(envelope.result.start, envelope.result.end);
-      return settle(turn, { ...walked, verdict: { do: "reply", result } });
+      return settle(turn, { ...walked, verdict: { do: "reply", result } }, rules);
     });
   }
 
@@ -144,7 +158,7 @@ export function createDecide({ session, learner, witness, room, settle }: Decide
       known,
       () => {
         const decision = judge(rules.policy, waiting);
-        return decision.verdict.do === "park" ? settle(waiting, UNKNOWN_LIST) : decide(waiting, rules);
+        return decision.verdict.do === "park" ? settle(waiting, UNKNOWN_LIST, rules) : decide(waiting, rules);
       },
       UNKNOWN_LIST,
     );
@@ -154,15 +168,26 @@ export function createDecide({ session, learner, witness, room, settle }: Decide
 }
 
 /** What the filter and all before it say. */
-function judgeFirst(turn: Turn, { policy, observe }: Rules): Decision {
+function judgeFirst(turn: Turn, { policy, observe }: Rules, witness: Witness): Decision {
   const decision = judge(policy, turn);
   const { verdict, rule } = decision;
   if (!observe || verdict.do === "pass" || rule === null || !OF_THE_FILTER.test(rule)) return decision;
   // A list from memory is no more than what the server would say.
-  return verdict.do === "reply" || verdict.do === "park" ? PASS : { ...PASS, note: `would:${verdict.do}:${rule}` };
+  if (verdict.do === "reply") return PASS;
+  const would = verdict.do === "park" ? (isDeniedByName(policy, turn) ? "deny" : null) : verdict.do;
+  if (would === null) return PASS;
+  witness.count(`would ${would} ${rule}`);
+  return { ...PASS, note: `would:${would}:${rule}` };
 }
 
-const OF_THE_FILTER = /^(?:tools|prompts|resources|names)(?::|$)/;
+/** Whether the patterns of the tool filter hide a tool, whatever else the server has: its list is not known yet. */
+function isDeniedByName({ tools }: Policy, { opens }: Turn): boolean {
+  if (tools === null || opens?.method.name !== "tools/call" || opens.subject === null) return false;
+  const [by] = tools.hiddenBy([opens.subject]);
+  return by !== null && by !== NOT_CHECKED;
+}
+
+const OF_THE_FILTER = /^(?:tools|prompts|resources|names|validate)(?::|$)/;
 
 /** The answer to a message that would have to wait where too many wait already. */
 const TOO_MUCH: Decision = {

@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import type { Span } from "../message/envelope.ts";
 import { findMember } from "../message/members.ts";
+import { describeError } from "../message/wire-errors.ts";
 import { MAX_PAGES, type Refusal } from "../session/catalogue.ts";
 import { type Era, VERSION_KEY } from "../session/era.ts";
 import type { Session } from "../session/session.ts";
@@ -69,8 +70,10 @@ async function fetchTools(session: Session, era: Era, meta: string | null, timeo
     const { isComplete, isTooLarge, next, version } = session.catalogue(era);
     if (isComplete) return;
     if (isTooLarge) throw new Error("it is too large to be kept");
-    if (answer.envelope.kind !== "result") throw new Error("the server answered with an error");
-    if (version === before) throw new Error("the server's answer is no list of tools");
+    if (answer.envelope.kind !== "result") {
+      throw new Error(`the server answered with ${describeError(answer) ?? "something else than a result"}`);
+    }
+    if (version === before) throw new Error("the server's answer is not a list of tools");
     // Undefined when the list changed meanwhile: begin again.
     cursor = next ?? null;
   }

@@ -5,7 +5,7 @@ import { composeBatch, composeError, type WireError } from "../message/compose.t
 import { FAULTS } from "../message/faults.ts";
 import { createGistReader, type Gist } from "../message/gist.ts";
 import { eachElement } from "../message/members.ts";
-import { type Direction, type Message, openMessage, opposite, type Payload } from "../message/message.ts";
+import { type Direction, openMessage, opposite, type Payload } from "../message/message.ts";
 import { WITHDRAWN } from "../policy/judge.ts";
 import { UNKNOWN_LIST } from "../policy/tools.ts";
 import type { Decision } from "../policy/verdict.ts";
@@ -16,7 +16,7 @@ import type { Exchange } from "../session/exchange.ts";
 import type { Session } from "../session/session.ts";
 import type { Turn } from "../session/turn.ts";
 import { passBatch } from "./batch.ts";
-import { createDecide, type Rulebook } from "./decide.ts";
+import { createDecide, type Rulebook, type Rules } from "./decide.ts";
 import type { Learner } from "./learn.ts";
 import { createWaitingRoom } from "./waiting.ts";
 
@@ -63,7 +63,7 @@ export function createPassage(options: PassageOptions): Passage {
       const turn = session.observe(message, exchange);
       if (message.envelope.kind === "batch") {
         if (turn.trouble === null) return passBatch(pass, message, exchange);
-        if (exchange.isMember !== true) disappoint(message, exchange);
+        if (exchange.isMember !== true) return refuseBatch(turn);
       }
       return decide(turn, rulebook.current);
     } catch (error) {
@@ -123,28 +123,38 @@ export function createPassage(options: PassageOptions): Passage {
     return NOTHING;
   }
 
-  /** Tells those who wait for answers in a batch that is refused. */
-  function disappoint({ bytes, start, end, direction }: Message, exchange: Exchange): void {
+  /** Refuses a batch. Whoever waits for an answer in it gets an error instead. */
+  function refuseBatch(turn: Turn): Outcome | Promise<Outcome> {
+    const { message, exchange } = turn;
+    const { bytes, start, end, direction } = message;
     const table = session.calls[opposite(direction)];
+    const outcome = decide(turn, rulebook.current);
+    if (table.size() === 0 || outcome instanceof Promise) return outcome;
+    const errors: Buffer[] = [];
     let looked = 0;
-    if (table.size() === 0) return;
     eachElement(bytes, { start: bytes.indexOf("[", start), end }, (from, to) => {
       if (bytes[from] !== OPEN_OBJECT) return true;
-      const reader = createGistReader();
-      reader.push(bytes.subarray(from, to));
-      const gist = reader.end();
-      if (gist.like === "answer") {
-        const { onward } = tell(gist, direction, exchange, INVALID, INVALID);
-        if (typeof onward !== "string") session.say(direction, onward);
+      const call = session.callMeant(
+        openMessage({ bytes, start: from, end: to, ascii: false }, direction, "allow"),
+        exchange,
+      );
+      if (call !== undefined) {
+        table.close(call);
+        if (call.claim === null) errors.push(composeError(call.id, INVALID));
+        else call.claim(null);
       }
       return table.size() > 0 && ++looked < MAX_LOOKED_AT;
     });
+    // Over HTTP the one who waits on this stream is told there. On a stream for all, each is told on its own.
+    if (exchange.answerable !== null) return { ...outcome, onward: composeBatch(errors) ?? outcome.onward };
+    for (const error of errors) session.say(direction, error);
+    return outcome;
   }
 
   /** Carries a decision out, and keeps the book of who waits for what. */
-  function settle(turn: Turn, decision: Decision): Outcome {
+  function settle(turn: Turn, decision: Decision, rules: Rules = rulebook.current, came = turn.message): Outcome {
     const { verdict } = decision;
-    if (verdict.do === "park") return settle(turn, UNKNOWN_LIST);
+    if (verdict.do === "park") return settle(turn, UNKNOWN_LIST, rules, came);
     const { direction } = turn.message;
     const { answers, opens, refersTo } = turn;
     if (answers !== undefined && answers.claim !== null) {
@@ -154,7 +164,7 @@ export function createPassage(options: PassageOptions): Passage {
     }
     const outcome = act(verdict, turn);
     // Before the book is changed: should it fail, the message is refused, and nothing is in the book.
-    witness.saw(turn, decision, outcome);
+    witness.saw(turn, decision, outcome, came, rules.stamp);
     if (answers !== undefined) session.calls[opposite(direction)].close(answers);
     if (opens !== undefined && outcome.onward !== "nothing") session.calls[direction].open(opens);
     if (refersTo !== undefined) {
@@ -173,7 +183,7 @@ export function createPassage(options: PassageOptions): Passage {
     const held = room.release(call);
     if (held === undefined) return;
     try {
-      witness.saw(held.turn, decision ?? held.instead, NOTHING);
+      witness.saw(held.turn, decision ?? held.instead, NOTHING, held.turn.message, rulebook.current.stamp);
     } catch (error) {
       witness.trouble("internal", String(error)); // the others who wait are told all the same
     }
@@ -191,7 +201,7 @@ export function createPassage(options: PassageOptions): Passage {
     pass,
     lose(gist, bytes, direction, exchange) {
       const { code, text } = FAULTS["too-large"];
-      witness.lost(session.id, direction, gist, bytes);
+      witness.lost(session, direction, gist, bytes, rulebook.current.stamp);
       const tooLarge: WireError = { code: -32000, message: "Response too large" };
       return tell(gist, direction, exchange, { code, message: text }, tooLarge);
     },

@@ -97,10 +97,12 @@ export function createCallTable(
   let spent: Set<number | string> | null = null; // made when the first call is abandoned
   let isExhausted = false;
   let keptBytes = 0;
+  let own = 0; // of the open calls, those that are ours: they take nobody's place
 
   function close(call: Call): void {
     if (calls.get(call.id.key) === call) {
       calls.delete(call.id.key);
+      if (call.claim !== null) own--;
       if (call.memo !== null) keptBytes -= call.memo.bytes;
     }
     if (suspended.size > 0) suspended.delete(call);
@@ -122,7 +124,7 @@ export function createCallTable(
     find: (key) => calls.get(key),
     isFull() {
       if (isExhausted) return true;
-      if (calls.size < maxOpenCalls) return false;
+      if (calls.size - own < maxOpenCalls) return false;
       for (const oldest of suspended) {
         abandon(oldest);
         return isExhausted;
@@ -132,7 +134,8 @@ export function createCallTable(
     isPending: () => calls.size > 0 || spent !== null,
     isSpent: (key) => spent !== null && spent.has(shorten(key)),
     open(call) {
-      if (calls.size >= maxOpenCalls && call.claim === null) return false;
+      if (call.claim !== null) own++;
+      else if (calls.size - own >= maxOpenCalls) return false;
       calls.set(call.id.key, call);
       if (call.memo !== null) keptBytes += call.memo.bytes;
       return true;

@@ -24,10 +24,19 @@ export interface Catalogue {
   /** The cursor of the page after the last one learnt, null at the end, undefined before the first. */
   readonly next: string | null | undefined;
   readonly tools: readonly Tool[];
+  /** The entries that are not tools. They are hidden. */
+  readonly faults: ToolFaults;
   /** What stands before and after the elements in the first page's result; null before anything is learnt. */
   readonly frame: { readonly before: Buffer; readonly after: Buffer } | null;
   /** What the server says of a tool that it does not have: undefined before it was asked, null where it gave no answer. */
   readonly refusal: Refusal | null | undefined;
+}
+
+/** The entries of a list that are not tools. */
+export interface ToolFaults {
+  readonly count: number;
+  /** The first of them: where each stands in the whole list, counted from 0, and what is wrong with it. */
+  readonly first: readonly { readonly entry: number; readonly why: string }[];
 }
 
 /** What a server says of a tool that it does not have. */
@@ -43,8 +52,11 @@ export interface Refusal {
 export interface CatalogueKeeper extends Catalogue {
   /** Takes a page that answers a request for `cursor`, sent when the list was at `listVersion`. */
   learn(bytes: Buffer, page: ToolPage, cursor: string | null | undefined, listVersion: number): void;
-  /** The server has no tools at all. */
-  learnNone(): void;
+  /**
+   * The server has no tools at all. Where it has not declared the capability, whoever asks is given an empty list; where it
+   * refused to list them, whoever asks hears that from the server.
+   */
+  learnNone(because: "not-declared" | "refused"): void;
   /** The server says that its list changed: what is known holds no longer. */
   forget(): void;
   /**
@@ -63,13 +75,22 @@ export const MAX_CATALOGUE_BYTES = 16 * 1024 * 1024;
 /** Nor more pages. */
 export const MAX_PAGES = 500;
 
-/** Makes an empty catalogue. What it knows holds for good once it is whole, where that is wanted. */
-export function createCatalogue(now: () => number = () => performance.now(), isForGood = false): CatalogueKeeper {
+/** So many bad entries of a list are described; the rest is only counted. */
+export const MAX_FAULTS = 10;
+
+/** Makes an empty catalogue for an era. What it knows holds for good once it is whole, where that is wanted. */
+export function createCatalogue(
+  now: () => number = () => performance.now(),
+  isForGood = false,
+  era: Era = "stateful",
+): CatalogueKeeper {
   let kept: "no" | "until-changed" | "for-good" = "no";
   let refusal: Refusal | null | undefined;
   let version = 0;
   let listVersion = 0;
   let tools: Tool[] = [];
+  let faults = NO_FAULTS;
+  let entries = 0; // of the pages learnt so far, tools or not
   let frame: Catalogue["frame"] = null;
   let freshUntil = 0;
   let next: string | null | undefined;
@@ -80,7 +101,9 @@ export function createCatalogue(now: () => number = () => performance.now(), isF
   /** Takes the tools of a page. False when they are more than we keep. */
   function take(bytes: Buffer, page: ToolPage): boolean {
     if (page.next !== null && (++pages === MAX_PAGES || page.next.length > MAX_CURSOR_CHARACTERS)) return false;
-    for (const { name, span } of page.tools) {
+    for (const { name, span, fault } of page.tools) {
+      const entry = entries++;
+      if (fault !== null) faults = addFault(faults, entry, fault);
       if (name === null) continue;
       size += span.end - span.start;
       if (tools.length === MAX_TOOLS || size > MAX_CATALOGUE_BYTES) return false;
@@ -114,6 +137,9 @@ export function createCatalogue(now: () => number = () => performance.now(), isF
     get frame() {
       return frame;
     },
+    get faults() {
+      return faults;
+    },
     get refusal() {
       return refusal;
     },
@@ -123,6 +149,8 @@ export function createCatalogue(now: () => number = () => performance.now(), isF
       if (kept !== "no") return;
       if (cursor === null) {
         tools = [];
+        faults = NO_FAULTS;
+        entries = 0;
         frame = frameOf(bytes, page);
         size = frame.before.length + frame.after.length;
         pages = 0;
@@ -136,11 +164,13 @@ export function createCatalogue(now: () => number = () => performance.now(), isF
       tools = []; // half a list is no list either
       frame = null;
     },
-    learnNone() {
+    learnNone(because) {
       if (kept !== "no") return;
       version++;
       tools = [];
-      frame = null; // a client that asks all the same hears what the server says to that
+      faults = NO_FAULTS;
+      frame = because === "not-declared" ? EMPTY_LISTS[era] : null;
+      freshUntil = because === "not-declared" ? Infinity : 0;
       next = null;
       isTooLarge = false;
       if (isForGood) kept = "for-good";
@@ -164,8 +194,26 @@ export function createCatalogue(now: () => number = () => performance.now(), isF
 
 /** One for each era. */
 export function createCatalogues(now?: () => number, isForGood?: boolean): Record<Era, CatalogueKeeper> {
-  return { stateful: createCatalogue(now, isForGood), stateless: createCatalogue(now, isForGood) };
+  return {
+    stateful: createCatalogue(now, isForGood, "stateful"),
+    stateless: createCatalogue(now, isForGood, "stateless"),
+  };
 }
+
+const NO_FAULTS: ToolFaults = { count: 0, first: [] };
+
+function addFault({ count, first }: ToolFaults, entry: number, why: string): ToolFaults {
+  return { count: count + 1, first: first.length < MAX_FAULTS ? [...first, { entry, why }] : first };
+}
+
+/** The result of `tools/list` where there are no tools. Since 2026-07-28 a result says more about itself. */
+const EMPTY_LISTS: Readonly<Record<Era, NonNullable<Catalogue["frame"]>>> = {
+  stateful: { before: Buffer.from('{"tools":['), after: Buffer.from("]}") },
+  stateless: {
+    before: Buffer.from('{"resultType":"complete","tools":['),
+    after: Buffer.from('],"ttlMs":0,"cacheScope":"private"}'),
+  },
+};
 
 /** The first page without its tools and without its cursor: what a list of all pages is put into. */
 function frameOf(bytes: Buffer, page: ToolPage): { before: Buffer; after: Buffer } {

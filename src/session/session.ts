@@ -3,15 +3,15 @@ import { composeRequest } from "../message/compose.ts";
 import type {
   ErrorEnvelope,
   NotificationEnvelope,
-  OpaqueEnvelope,
   RequestEnvelope,
   ResultEnvelope,
   Span,
 } from "../message/envelope.ts";
-import { guessKey, isSameId, readId, type Id } from "../message/id.ts";
+import { isSameId, readId, type Id } from "../message/id.ts";
+import { keyMeant } from "../message/meant.ts";
 import { findMember, readString } from "../message/members.ts";
 import { type Direction, type Message, opposite } from "../message/message.ts";
-import { describeMethod } from "../message/methods.ts";
+import { describeMethod, maySend } from "../message/methods.ts";
 import { createNameReader } from "../message/names.ts";
 import { isBatch } from "./batch.ts";
 import { type Call, type CallTable, createCall, createCallTable, keepSubject } from "./calls.ts";
@@ -19,7 +19,8 @@ import { type Catalogue, type CatalogueKeeper, createCatalogues } from "./catalo
 import { type Era, findClaim } from "./era.ts";
 import type { Exchange } from "./exchange.ts";
 import { disagrees } from "./mirrored.ts";
-import { type Owner, readClientName } from "./owner.ts";
+import { type ClientInfo, type Owner, readClientInfo } from "./owner.ts";
+import type { Question } from "./question.ts";
 import { isNotFound, readCursor, readToolPage } from "./tool-page.ts";
 import { beginTurn, type Turn, type TurnDraft } from "./turn.ts";
 
@@ -34,11 +35,18 @@ export interface SessionView {
   audience(): string;
   /** What the client calls itself, once it has said so. */
   client(): string | null;
+  /** The same with its version. */
+  clientInfo(): ClientInfo | null;
+  /** The id by which client and server know the session: that of Streamable HTTP, or of HTTP+SSE. Null where there is none. */
+  readonly mcpSession: string | null;
+  /** The revision that the handshake of the older era settled on, once it has. */
+  revision(): string | null;
   catalogue(era: Era): Catalogue;
 }
 
 /** One conversation between one client and one server. */
 export interface Session extends SessionView {
+  mcpSession: string | null;
   catalogue(era: Era): CatalogueKeeper;
   readonly calls: Readonly<Record<Direction, CallTable>>;
   /** The server gave the session an id of its own: from now on rules count and remember under this key. */
@@ -50,21 +58,12 @@ export interface Session extends SessionView {
   observe(message: Message, exchange: Exchange): Turn;
   /** The call that an answer with this id belongs to, going this way, where it may be answered there. */
   callFor(key: number | string, direction: Direction, exchange: Exchange): Call | undefined;
+  /** The call that a message was meant to answer which is not passed on, as far as that can be told. */
+  callMeant(message: Message, exchange: Exchange): Call | undefined;
   /** Sends a message of our own. */
   say(direction: Direction, payload: Buffer): void;
   /** Asks the server something of our own. The answer does not reach the client. */
   ask(question: Question): Promise<Message>;
-}
-
-/** A request of our own. */
-export interface Question {
-  readonly method: string;
-  /** JSON text. */
-  readonly params: string;
-  readonly era: Era;
-  /** The cursor in the params, where it asks for a page of a list. */
-  readonly cursor: string | null;
-  readonly timeoutMs: number;
 }
 
 /** How a session is made. */
@@ -82,6 +81,8 @@ export interface SessionOptions {
   readonly keepsTools?: boolean;
   /** Whether tool lists are looked into as they pass. */
   readonly learnsTools: () => boolean;
+  /** Whether the era of every request has to be known. */
+  readonly readsEras?: () => boolean;
   /** Told when the whole tool list has been learnt, or learnt anew. */
   readonly onLearnt?: (catalogue: Catalogue) => void;
   /** Sends a message of our own. */
@@ -92,12 +93,12 @@ export interface SessionOptions {
 
 /** Begins a conversation. */
 export function createSession(options: SessionOptions): Session {
-  const { maxOpenCalls, onExhausted, learnsTools, onLearnt = () => {}, say, now } = options;
+  const { maxOpenCalls, onExhausted, learnsTools, readsEras = () => false, onLearnt = () => {}, say, now } = options;
   const id = options.id ?? randomBytes(8).toString("hex");
   const calls = { up: createCallTable(maxOpenCalls, onExhausted), down: createCallTable(maxOpenCalls, onExhausted) };
   const catalogues = options.catalogues ?? createCatalogues(now, options.keepsTools);
   let revision: string | null = null; // that the handshake settled on, once it has
-  let client: string | null = null;
+  let client: ClientInfo | null = null;
   let asked = 0;
 
   let isAdopted = false;
@@ -111,7 +112,10 @@ export function createSession(options: SessionOptions): Session {
       isAdopted = true;
       session.scope = scope;
     },
-    client: () => client,
+    client: () => client?.name ?? null,
+    clientInfo: () => client,
+    mcpSession: null,
+    revision: () => revision,
     hasBegun: () => revision !== null,
     calls,
     now,
@@ -123,6 +127,11 @@ export function createSession(options: SessionOptions): Session {
       const call = answerable.find(({ id: asked }) => asked.key === key);
       // A resumed stream may bring again what was answered. It is judged again, as the answer to the call it belongs to.
       return call !== undefined && (resumed || table.find(key) === call) ? call : undefined;
+    },
+    callMeant(message, exchange) {
+      const key = keyMeant(message);
+      const call = key === undefined ? undefined : session.callFor(key, message.direction, exchange);
+      return call === undefined || call.parked ? undefined : call;
     },
     observe(message, exchange) {
       const turn = beginTurn(session, message, exchange);
@@ -143,7 +152,7 @@ export function createSession(options: SessionOptions): Session {
           if (exchange.isMember === true || revision !== "2025-03-26" || !isBatch(message)) turn.trouble = "batch";
           break;
         case "opaque":
-          turn.answers = meant(turn, envelope);
+          turn.answers = session.callMeant(message, exchange);
           if (turn.answers !== undefined) turn.trouble = "unreadable-answer";
           else turn.isIdTaken = envelope.id !== null && calls[direction].find(envelope.id.key) !== undefined;
       }
@@ -186,12 +195,12 @@ export function createSession(options: SessionOptions): Session {
       if (disagrees(turn, envelope, version, tools)) turn.trouble = "header-mismatch";
       else turn.opens = openCall(turn, envelope, version === null ? "stateful" : "stateless");
       if (envelope.method.name === "initialize" && envelope.params !== null)
-        client = readClientName(turn.message.bytes, findMember(turn.message.bytes, envelope.params, "clientInfo"));
+        client = readClientInfo(turn.message.bytes, findMember(turn.message.bytes, envelope.params, "clientInfo"));
     }
   }
 
   function needsEra({ exchange }: TurnDraft, { method: { name } }: RequestEnvelope): boolean {
-    return exchange.routed || (learnsTools() && (name === "tools/list" || name === "tools/call"));
+    return exchange.routed || readsEras() || (learnsTools() && (name === "tools/list" || name === "tools/call"));
   }
 
   function observeAnswer(turn: TurnDraft, envelope: ResultEnvelope | ErrorEnvelope): void {
@@ -252,7 +261,7 @@ export function createSession(options: SessionOptions): Session {
     const catalogue = catalogues[call.era];
     if (envelope.kind === "error") {
       // A server without tools may not know the method either.
-      if (call.cursor === null && isNotFound(bytes, envelope.error)) catalogue.learnNone();
+      if (call.cursor === null && isNotFound(bytes, envelope.error)) catalogue.learnNone("refused");
       return;
     }
     const page = readToolPage(bytes, envelope.result);
@@ -270,19 +279,10 @@ export function createSession(options: SessionOptions): Session {
     if (isHandshake) revision = readString(bytes, findMember(bytes, result, "protocolVersion"));
     const capabilities = findMember(bytes, result, "capabilities");
     if (capabilities !== null && findMember(bytes, capabilities, "tools") === null) {
-      catalogues[isHandshake ? "stateful" : "stateless"].learnNone();
+      catalogues[isHandshake ? "stateful" : "stateless"].learnNone("not-declared");
     }
     const instructions = readString(bytes, findMember(bytes, result, "instructions"));
     if (instructions !== null && instructions !== "") turn.remark = "instructions";
-  }
-
-  /** The call an unreadable message was meant to answer, as far as that can be told. */
-  function meant({ message, exchange }: TurnDraft, envelope: OpaqueEnvelope): Call | undefined {
-    if (envelope.like !== "answer") return undefined;
-    const { oddId } = envelope;
-    const key = envelope.id?.key ?? (oddId === null ? undefined : guessKey(message.bytes, oddId.start, oddId.end));
-    const call = key === undefined ? undefined : session.callFor(key, message.direction, exchange);
-    return call === undefined || call.parked ? undefined : call;
   }
 }
 
@@ -291,7 +291,3 @@ const names = createNameReader();
 
 /** Whose answers say something about the server. */
 const LEARNT_FROM = new Set(["initialize", "server/discover", "tools/list"]);
-
-function maySend(sender: "client" | "server" | "both", direction: Direction): boolean {
-  return sender === "both" || (sender === "client") === (direction === "up");
-}

@@ -1,14 +1,16 @@
-import { OPEN_ARRAY, OPEN_OBJECT } from "../message/characters.ts";
+import { OPEN_ARRAY, OPEN_OBJECT, QUOTE } from "../message/characters.ts";
 import { MAX_NAME_CHARACTERS, type Span } from "../message/envelope.ts";
 import { fold, isAlike } from "../message/fold.ts";
 import { eachMember, findMember, listElements, readString } from "../message/members.ts";
-import { isText } from "../message/text.ts";
+import { isText, showText } from "../message/text.ts";
 
 /** One entry of a tool list. */
 export interface ListedTool {
-  /** Null where the entry is no tool: without a name that is text, or with an input schema that is no object. */
+  /** Null where the entry is not a tool. */
   readonly name: string | null;
   readonly span: Span;
+  /** Why the entry is not a tool; null where it is one. */
+  readonly fault: string | null;
 }
 
 /** One page of a tool list, as it stands in its answer. */
@@ -46,16 +48,19 @@ export function readToolPage(bytes: Buffer, result: Span): ToolPage | undefined 
   if (cursor !== null && next === null && bytes[(cursor as Span).start] !== NULL) return undefined;
   const tools: ListedTool[] = [];
   for (const span of listElements(bytes, list)) {
-    if (bytes[span.start] !== OPEN_OBJECT) return undefined;
-    const name = readToolName(bytes, span);
-    if (name === undefined) return undefined;
-    tools.push({ name, span });
+    const entry = readEntry(bytes, span);
+    if (entry === undefined) return undefined;
+    tools.push(entry);
   }
   return { tools, result, list, next, nextMember, ttlMs };
 }
 
-/** The name of one entry, null where it is no tool, undefined where peers may read it differently. */
-function readToolName(bytes: Buffer, span: Span): string | null | undefined {
+/** Reads one entry. Undefined where peers may read it differently. */
+function readEntry(bytes: Buffer, span: Span): ListedTool | undefined {
+  const bad = (fault: string): ListedTool => ({ name: null, span, fault });
+  // A text or a list some peers might take for the name of a tool, or for tools.
+  if (bytes[span.start] === QUOTE || bytes[span.start] === OPEN_ARRAY) return undefined;
+  if (bytes[span.start] !== OPEN_OBJECT) return bad("it is not an object");
   let name: string | null = null;
   let hasSchema = false;
   let doubtful = false;
@@ -65,10 +70,12 @@ function readToolName(bytes: Buffer, span: Span): string | null | undefined {
     else if (isVariant(key, TOOL_KEYS)) doubtful = true;
   });
   if (doubtful) return undefined;
-  if (name === null || !hasSchema) return null;
+  if (name === null) return bad("its name is missing or is not text");
   const text: string = name;
-  // Longer ones are no names: patterns are not run on them, and they cannot be called.
-  return text.length <= MAX_NAME_CHARACTERS && text.isWellFormed() ? text : null;
+  // Patterns are not run on longer names, and tools with such names cannot be called.
+  if (text.length > MAX_NAME_CHARACTERS) return bad(`its name has more than ${MAX_NAME_CHARACTERS} characters`);
+  if (!text.isWellFormed()) return bad("its name is not valid Unicode");
+  return hasSchema ? { name: text, span, fault: null } : bad(`inputSchema of ${showText(text, 60)} is not an object`);
 }
 
 const RESULT_KEYS = new Set(["tools", "nextCursor"].map(fold));

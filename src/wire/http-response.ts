@@ -143,7 +143,7 @@ export function createResponseReader(): ResponseReader {
       case "chunk-line": {
         const read = readLine(chunk, at, MAX_CHUNK_LINE_BYTES);
         if (read === null) return -1;
-        const match = /^([0-9a-fA-F]{1,12})[ \t]*(?:;[^\r\n]*)?$/.exec(read.line);
+        const match = CHUNK_LINE.exec(read.line);
         if (match === null) {
           fail("a chunk has no length");
           return -1;
@@ -194,6 +194,9 @@ export function createResponseReader(): ResponseReader {
     },
   };
 }
+
+// RFC 9112, 7.1.1: a length and extensions, without the spaces that the grammar calls bad. llhttp refuses those too.
+const CHUNK_LINE = /^([0-9a-fA-F]{1,12})(?:;[!#$%&'*+.^_`|~\w-]+(?:=(?:[!#$%&'*+.^_`|~\w-]+|"(?:[^"\\]|\\.)*"))?)*$/;
 
 const NOTHING = Buffer.alloc(0);
 const HEAD_END = Buffer.from("\r\n\r\n");

@@ -6,6 +6,7 @@ import { whole } from "../../src/message/message.ts";
 import { jsonText } from "../fuzz/json-texts.ts";
 import { readJson } from "../fuzz/naive-json.ts";
 import { createRandom } from "../fuzz/random.ts";
+import { leastCpuTime } from "../support/cpu.ts";
 
 /** One text made to say what another says. */
 function followed(before: string, wanted: string): string {
@@ -39,6 +40,16 @@ describe("what is the same keeps its bytes", () => {
   ])("%s as %s is %s", (before, wanted, after) => {
     expect(followed(before, wanted)).toBe(after);
   });
+});
+
+test("a large value is walked over once, however deep it is and in whatever order its members are", async () => {
+  const list = `[0${" ".repeat(4_000_000)}]`;
+  const deep = (before: string, after: string): string => before.repeat(100) + list + after.repeat(100);
+  const arrays = deep("[", "]");
+  const objects = deep('{"a":', ',"0":0}');
+  const reordered = deep('{"0":0,"a":', "}");
+  expect(await leastCpuTime(() => followed(arrays, arrays), 2)).toBeLessThan(900);
+  expect(await leastCpuTime(() => followed(objects, reordered), 2)).toBeLessThan(900);
 });
 
 const read = (text: string): unknown => JSON.parse(text, (_, value: unknown) => (value === 0 ? 0 : value));

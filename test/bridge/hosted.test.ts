@@ -253,3 +253,44 @@ async function openSse(): Promise<{ endpoint: string; stream: ReturnType<typeof 
   const endpoint = /^data: (\S+)$/m.exec(text)?.[1] ?? "";
   return { endpoint, stream, heard: () => messagesIn(text) };
 }
+
+const ping = (id: number): object => ({ jsonrpc: "2.0", id, method: "ping" });
+
+async function postBatch(session: Record<string, string>, batch: object[], accept: string): Promise<string> {
+  const headers = { ...session, "Content-Type": "application/json", Accept: accept };
+  return (await gateway.send({ method: "POST", headers, body: JSON.stringify(batch) })).text();
+}
+
+describe("a batch, in the one revision that has batches", () => {
+  const BATCHES = { ...INITIALIZE, params: { ...INITIALIZE.params, protocolVersion: "2025-03-26" } };
+
+  async function openBatches(): Promise<Record<string, string>> {
+    await begin();
+    const { headers } = await gateway.post(BATCHES);
+    const session = { "Mcp-Session-Id": headers.get("mcp-session-id") ?? "" };
+    await gateway.post({ method: "notifications/initialized" }, session);
+    return session;
+  }
+
+  test.each([
+    ["at once", "application/json, text/event-stream"],
+    ["at once", "application/json"],
+    ["apart", "application/json, text/event-stream"],
+    ["apart", "application/json"],
+  ])("is answered once, where its server answers all of it %s, to a client that takes %s", async (how, accept) => {
+    const session = await openBatches();
+    const first = { ...ping(1), params: { apart: how === "apart" } };
+    const text = await postBatch(session, [first, ping(2)], accept);
+    expect(text.match(/"id":\d/g)).toEqual(['"id":1', '"id":2']);
+  });
+
+  test("brings the answer to another request by the way that one came", async () => {
+    const session = await openBatches();
+    const other = gateway.post(call(9, "slow", { steps: 1, pause: 10_000 }), session);
+    await delay(100);
+    const first = { ...ping(1), params: { more: [ping(9)] } };
+    const text = await postBatch(session, [first, ping(2)], "application/json, text/event-stream");
+    expect(text.match(/"id":\d/g)).toEqual(['"id":1', '"id":2']);
+    expect((await other).messages).toEqual([{ jsonrpc: "2.0", id: 9, result: { method: "ping" } }]);
+  });
+});

@@ -2,6 +2,7 @@ import { afterEach, describe, expect, test, vi } from "vitest";
 import type { ProxyOptions } from "../../src/proxy/proxy.ts";
 import { readSettings } from "../support/rules.ts";
 import { INITIALIZE, type NearGateway, openGateway } from "../support/near-gateway.ts";
+import { fixture } from "../support/processes.ts";
 import { type Knock, replyWith, resultFor, startScripted } from "../support/scripted-http.ts";
 
 vi.setConfig({ testTimeout: 30_000 });
@@ -69,6 +70,11 @@ describe("before a server that gives no session a limit holds for the address", 
     expect(await passing(gateway, 5, () => ({ "Mcp-Session-Id": "invented" }))).toBe(0);
   });
 
+  test("whatever session the client invents, where the server repeats it", async () => {
+    const gateway = await begin("sessions");
+    expect(await passing(gateway, 20, () => ({ ...close, "Mcp-Session-Id": `invented-${id % 5}` }))).toBe(2);
+  });
+
   test("whatever token the client invents, where nobody checks it", async () => {
     const gateway = await begin("none");
     expect(await passing(gateway, 20, () => ({ Authorization: `Bearer invented-${id}` }))).toBe(2);
@@ -125,6 +131,44 @@ test("the header that names the client must stand once, and in one spelling", as
   const ask = (headers: [string, string][]): Promise<Response> =>
     gateway.send({ method: "POST", headers: [["Content-Type", "application/json"], ...headers], body });
   expect((await ask([["X-User", "ada"]])).status).toBe(200);
-  const twin = await ask([["X_User", "bob"]]);
-  expect(twin.status).toBe(400);
+  for (const header of [
+    ["X_User", "bob"],
+    // What stands for a client without a name is not a name.
+    ["X-User", "address:127.0.0.1"],
+    ["X-User", "x".repeat(257)],
+  ] as const)
+    expect((await ask([[...header]])).status, header.join()).toBe(400);
+  expect((await ask([["X-User", "x".repeat(256)]])).status).toBe(200);
+});
+
+describe("a session belongs to whom the header named when it was opened", () => {
+  const ping = { id: 1, method: "ping" };
+
+  test.each(["none", "sessions"] as const)("before a server at a URL that gives %s", async (gives) => {
+    const gateway = await begin(gives, { identityHeader: "X-User" });
+    const session = await open(gateway, { "X-User": "ada" });
+    if (gives === "none") return expect(session["Mcp-Session-Id"]).toBe("");
+    expect((await gateway.post(ping, session)).status).toBe(200);
+    expect((await gateway.post(ping, { ...session, "X-User": "bob" })).status).toBe(404);
+    const { "X-User": _, ...nameless } = session;
+    expect((await gateway.post(ping, nameless)).status).toBe(404);
+    expect((await gateway.post(ping, session)).status).toBe(200);
+  });
+
+  test("before a server that is a command", async () => {
+    const gateway = await openGateway({
+      command: fixture("good.mjs"),
+      listen: { port: 0, identityHeader: "X-User" },
+    });
+    ends.push(() => gateway.end());
+    const session = await open(gateway, { "X-User": "ada" });
+    expect((await gateway.post(ping, session)).status).toBe(200);
+    expect((await gateway.post(ping, { ...session, "X-User": "bob" })).status).toBe(404);
+  });
+});
+
+test("a header that says something else already cannot name the client", async () => {
+  for (const name of ["Authorization", "Mcp-Session-Id", "Host", "X-Forwarded-For", "Forwarded", "two words"]) {
+    await expect(begin("none", { identityHeader: name })).rejects.toThrow("cannot name the client");
+  }
 });

@@ -102,7 +102,7 @@ describe("a resumed stream", () => {
     const session = await gateway.open();
     await gateway.post({ id: 5, method: "prompts/list" }, session);
     expect(await resume(gateway, session, "s1_9")).not.toContain("prompts");
-    for (let id = 0; id < MAX_TRAILED_EVENTS / 2; id++) await gateway.post({ id: 100 + id, method: "ping" }, session);
+    for (let id = 0; id < MAX_TRAILED_EVENTS; id++) await gateway.post({ id: 100 + id, method: "ping" }, session);
     expect(await resume(gateway, session, "s1_0")).not.toContain("prompts");
   });
 
@@ -183,4 +183,108 @@ test("the id of a request whose client left is not used again in its session", a
   expect(JSON.stringify(resultFor({ id: 6, method: "ping" }))).toBe(
     JSON.stringify((await gateway.post({ id: 6, method: "ping" }, session)).messages[0]),
   );
+});
+
+/** As a server of the official SDK: it finds the response for an answer by the id of the request, whichever came last. */
+function byIdOnly(): { answer: (knock: Knock) => boolean; finish: () => void; waiting: () => number } {
+  const streams = new Map<unknown, ServerResponse>();
+  let count = 0;
+  return {
+    answer({ message, response }) {
+      if (message.id !== 5) return false;
+      count++;
+      streams.set(message.id, response);
+      return true;
+    },
+    waiting: () => count,
+    /** The list is ready, and goes to the last one who asked under this id. */
+    finish() {
+      const response = streams.get(5);
+      if (response !== undefined) replyWith(response, { jsonrpc: "2.0", id: 5, result: RESULTS["prompts/list"] });
+    },
+  };
+}
+
+test("the id of a request is not used again either where the request says it is of 2026-07-28", async () => {
+  const server = byIdOnly();
+  const gateway = await begin(HIDING, server.answer);
+  const session = await gateway.open();
+  const version = "2026-07-28";
+  const headers = { ...session, "MCP-Protocol-Version": version, "Mcp-Method": "prompts/list" };
+  const params = { _meta: { "io.modelcontextprotocol/protocolVersion": version } };
+  const abort = new AbortController();
+  const left = gateway.post({ id: 5, method: "prompts/list", params }, headers, abort.signal).catch(() => null);
+  await vi.waitFor(() => expect(server.waiting()).toBe(1));
+  abort.abort();
+  await left;
+  const again = gateway.post({ id: 5, method: "ping" }, session);
+  await Promise.race([again, vi.waitFor(() => expect(server.waiting()).toBe(2))]);
+  server.finish();
+  expect(JSON.stringify((await again).messages)).not.toContain("secret");
+});
+
+describe("a session that is known to the server and not to us, as after a restart", () => {
+  const session = { "Mcp-Session-Id": "from-before", "MCP-Protocol-Version": "2025-11-25" };
+
+  test("has one table of calls for requests that come at the same time", async () => {
+    const server = byIdOnly();
+    const gateway = await begin(HIDING, server.answer);
+    const list = gateway.post({ id: 5, method: "prompts/list" }, session);
+    await vi.waitFor(() => expect(server.waiting()).toBe(1));
+    const pong = gateway.post({ id: 5, method: "ping" }, session);
+    await Promise.race([pong, vi.waitFor(() => expect(server.waiting()).toBe(2))]);
+    server.finish();
+    expect(JSON.stringify((await pong).messages)).not.toContain("secret");
+    expect(JSON.stringify((await list).messages)).not.toContain("secret");
+  });
+
+  test("remembers the requests whose client left before the server answered anything", async () => {
+    const server = byIdOnly();
+    const gateway = await begin(HIDING, server.answer);
+    const abort = new AbortController();
+    const left = gateway.post({ id: 5, method: "prompts/list" }, session, abort.signal).catch(() => null);
+    await vi.waitFor(() => expect(server.waiting()).toBe(1));
+    abort.abort();
+    await left;
+    const pong = gateway.post({ id: 5, method: "ping" }, session);
+    await Promise.race([pong, vi.waitFor(() => expect(server.waiting()).toBe(2))]);
+    server.finish();
+    expect(JSON.stringify((await pong).messages)).not.toContain("secret");
+  });
+});
+
+describe("what says from where a stream is to be resumed", () => {
+  test("does not reach the server with a message, which it would answer with other messages", async () => {
+    const seen: unknown[] = [];
+    const gateway = await begin(HIDING, ({ message, headers }) => {
+      if (message.method === "ping") seen.push(headers["last-event-id"]);
+      return false;
+    });
+    const session = await gateway.open();
+    await gateway.post({ id: 5, method: "ping" }, { ...session, "Last-Event-ID": "s1_0" });
+    expect(seen).toEqual([undefined]);
+  });
+
+  test("brings nothing where two streams had an event of the same name", async () => {
+    // A server that counts the events of each stream from the beginning, and resumes the first that it finds.
+    let first: string | null = null;
+    const gateway = await begin(HIDING, ({ method, message, response }) => {
+      if (method === "GET") {
+        beginEvents(response)(first ?? "");
+        response.end();
+        return true;
+      }
+      if (message.id !== 5) return false;
+      const body = JSON.stringify({ jsonrpc: "2.0", id: 5, result: RESULTS[message.method ?? ""] ?? {} });
+      const event = `id: 2\ndata: ${body}\n\n`;
+      first ??= event;
+      beginEvents(response)(`id: 1\ndata: \n\n${event}`);
+      response.end();
+      return true;
+    });
+    const session = await gateway.open();
+    await gateway.post({ id: 5, method: "prompts/list" }, session);
+    await gateway.post({ id: 5, method: "ping" }, session);
+    expect(await resume(gateway, session, "1")).not.toContain("secret");
+  });
 });

@@ -7,6 +7,7 @@ import { ConnectionError } from "../../src/errors.ts";
 import { parseAddress } from "../../src/link/upstream/address.ts";
 import type { Pool, UpstreamListener, UpstreamRequest } from "../../src/link/upstream/pool.ts";
 import { openMessage, whole } from "../../src/message/message.ts";
+import { createCall } from "../../src/session/calls.ts";
 
 const address = parseAddress("http://127.0.0.1:1/mcp");
 
@@ -65,7 +66,10 @@ const ENDS = {
 function request(end: ServerEnd, bytes: number): void {
   const frame = '{"jsonrpc":"2.0","id":1,"method":"x","params":{"text":""}}';
   const payload = Buffer.from(frame.replace('""', `"${"x".repeat(bytes - frame.length)}"`));
-  end.send(payload, openMessage(whole(payload), "up", "refuse"), []);
+  const about = openMessage(whole(payload), "up", "refuse");
+  if (about.envelope.kind !== "request") throw new Error("not a request");
+  const { id, method } = about.envelope;
+  end.send(payload, about, [createCall(id, method, null, null, "stateful", 0, 0, null)]);
 }
 
 describe.each(Object.entries(ENDS))("of what was sent to a server of %s", (_, open) => {

@@ -10,6 +10,37 @@ const BLOCK_DELETE = rules(`- id: no-deletes
     - block: "No deletes"
     - log: { level: warn, message: "tried \${tool}" }`);
 
+describe("redact", () => {
+  const REDACT = rules(`- id: falcon
+  direction: down
+  conditions: [{ method_equals: tools/call }]
+  actions: [{ transform: { redact: { kinds: [secrets], patterns: ["(?i)project falcon"] } } }]`);
+
+  test("looks through answers of megabytes, and finds what stands at the edge of a piece", async () => {
+    const { client, server, heard } = await stageRules(REDACT);
+    const text = `${"lorem ipsum ".repeat(100_000)}Project Falcon${" dolor sit".repeat(100_000)}`;
+    await client(call(1, "read"));
+    await server(result(1, { content: [{ type: "text", text }] }));
+    expect(heard("client")).toBe(
+      result(1, { content: [{ type: "text", text: text.replace("Project Falcon", "[redacted]") }] }),
+    );
+  });
+
+  test("says why where there is too much to look through", async () => {
+    const { client, server, heard } = await stageRules(
+      rules(`- id: slow
+  direction: down
+  conditions: [{ method_equals: tools/call }]
+  actions: [{ transform: { redact: { patterns: ["a(?s:.*)b|a"] } } }]`),
+    );
+    await client(call(1, "read"));
+    await server(result(1, { text: "a".repeat(300_000) }));
+    expect(heard("client")).toMatch(
+      /"message":"Blocked by policy: it cannot be judged: it takes more than \d+ steps of work; send or ask for less at a time"/,
+    );
+  });
+});
+
 describe("block", () => {
   test("answers a request, with the rule's name, and lets others pass byte for byte", async () => {
     const { client, heard, effects } = await stageRules(BLOCK_DELETE);
@@ -22,6 +53,43 @@ describe("block", () => {
     const odd = '{ "method":"tools/call" ,"id":2,"params":{"name":"read_file","n":1.0},"jsonrpc":"2.0"}\n';
     await client(odd);
     expect(heard("server")).toBe(odd);
+  });
+
+  test("says what its reason asks for, with nothing in it that could deceive, and not too much of it", async () => {
+    const { client, heard } = await stageRules(
+      rules(`- id: no
+  conditions: [{ tool_matches: ^rm }]
+  actions: [{ block: "\${tool} of \${param.arguments.path} by \${identity}: $\${ no" }]
+- id: gone
+  conditions: [{ tool_matches: ^old }]
+  actions: [{ inject_error: { code: -32050, message: "\${tool} is gone: \${param.arguments}" } }]`),
+    );
+    const said = async (message: string): Promise<string> => {
+      await client(message);
+      return (JSON.parse(heard("client")) as { error: { message: string } }).error.message;
+    };
+    expect(await said(call(1, "rm", { path: "/a\u202e\nb" }))).toBe("rm of /a\\u202e\\u000ab by : ${ no");
+    expect(await said(call(2, "rm", { path: "x".repeat(5000) }))).toHaveLength(218);
+    expect(await said(call(3, "old_one", { b: 1, a: [2] }))).toBe('old_one is gone: {"a":[2],"b":1}');
+  });
+
+  test("knows the request also when an answer is refused, and refuses where the request was not kept", async () => {
+    const { client, server, heard } = await stageRules(
+      rules(`- id: no
+  conditions: [{ method_equals: tools/call }, { result_equals: { field: isError, value: true } }]
+  actions: [{ block: "\${param.arguments.path} failed" }]`),
+    );
+    await client(call(1, "read", { path: "/a" }));
+    await server(result(1, { isError: true }));
+    expect(heard("client")).toContain('"message":"/a failed"');
+    await client(call(2, "read", { path: "/a", large: "x".repeat(2_000_000) }));
+    await server(result(2, { isError: true }));
+    expect(heard("client")).toContain('"message":" failed"');
+  });
+
+  test("with an unknown variable in its reason is a mistake in the file", async () => {
+    for (const action of ['block: "no ${tol}"', 'inject_error: { code: 1, message: "${param}" }'])
+      await expect(stageRules(rules(`- { id: a, actions: [{ ${action} }] }`))).rejects.toThrow("Unknown variable");
   });
 
   test("drops a notification", async () => {

@@ -1,5 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
+import { createChainState } from "../../src/chain/state.ts";
+import { createRateLimiter } from "../../src/policy/rules/windows.ts";
 import { call, line, result, rules, stageRules } from "../support/rules.ts";
 
 describe("copies", () => {
@@ -18,6 +20,28 @@ describe("copies", () => {
     const { client, effects } = await stageRules(rules(COPY));
     await client(call(1, "delete_all"));
     expect(effects.forked).toEqual([]);
+  });
+
+  test("of what the tool filter refuses once it was changed are not sent", async () => {
+    const { client, server, heard, effects } = await stageRules(`tools: { deny: ["^delete_"] }
+${rules(`- id: copy
+  priority: 100
+  conditions: [{ method_equals: tools/call }]
+  actions: [{ fork: { copies: 1 } }]
+- id: other
+  conditions: [{ param_exists: arguments.other }]
+  actions: [{ set_param: { field: name, value: delete_all } }]`)}`);
+    await client(line({ id: 0, method: "tools/list" }));
+    const tools = ["read", "delete_all"].map((name) => ({ name, inputSchema: {} }));
+    await server(result(0, { tools }));
+    heard("client");
+    await client(call(1, "read", { other: true }));
+    expect(heard("client")).toContain("Tool not found: delete_all");
+    expect(effects.forked).toEqual([]);
+    await client(call(2, "read"));
+    expect(effects.forked).toEqual([`copy ${call(2, "read").trimEnd()}`]);
+    await server(result(2, {}));
+    expect(effects.forked).toHaveLength(2);
   });
 
   test("are of the message that goes on", async () => {
@@ -200,5 +224,30 @@ describe("a server that wants to keep us busy", () => {
     await client(call(2, "a"));
     await server(result(2, { resultType: "input_required", inputRequests }));
     expect(heard("client").match(/"maxTokens":100/g)).toHaveLength(30);
+  });
+});
+
+describe("a client that invents keys", () => {
+  test("does not get rid of a limit that it has used up", async () => {
+    let time = 0;
+    const now = (): number => time;
+    const limits = createRateLimiter({ maxKeys: 10, reservedKeys: 2, maxMoments: 100, now });
+    const state = { ...createChainState({ now }), limits };
+    const { client, heard, effects } = await stageRules(
+      rules(`- id: once
+  conditions: [{ method_equals: tools/call }]
+  actions: [{ rate_limit: { key: "\${param.arguments.user}", limit: 1, window: 1m } }]`),
+      { state },
+    );
+    await client(call(1, "a", { user: "me" }));
+    for (let nth = 2; nth < 40; nth++) await client(call(nth, "a", { user: `user ${nth}` }));
+    expect(heard("server").split("\n")).toHaveLength(11);
+    heard("client");
+    await client(call(99, "a", { user: "me" }));
+    expect(heard("client")).toContain("Rate limit exceeded");
+    expect(effects.said.join()).toContain("more keys are counted than there is room for");
+    time = 60_000;
+    await client(call(100, "a", { user: "me" }));
+    expect(heard("server")).toContain('"id":100');
   });
 });

@@ -7,6 +7,7 @@ import { main } from "../../src/cli/main.ts";
 const home = process.cwd();
 const folder = mkdtempSync(join(tmpdir(), "fairlead-check-"));
 beforeAll(() => process.chdir(folder));
+beforeAll(() => writeFileSync("own.mjs", ""));
 afterEach(() => vi.restoreAllMocks());
 afterAll(() => {
   process.chdir(home);
@@ -80,6 +81,7 @@ test("programs get the same as JSON", async () => {
     file: "fairlead.yaml",
     valid: false,
     rules: null,
+    policy: null,
     mistakes: [
       {
         severity: "error",
@@ -98,6 +100,7 @@ test("programs get the same as JSON", async () => {
   expect(JSON.parse((await check(RULES, "--format=json")).stdout)).toMatchObject({
     valid: true,
     rules: 2,
+    policy: expect.stringMatching(/^[0-9a-f]{12}$/) as string,
     mistakes: [],
   });
 });

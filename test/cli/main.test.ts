@@ -53,6 +53,17 @@ describe("a command line without the two dashes is shown with them", () => {
     expect(await refusal("--", "")).toBe(`The server's command is empty: "" | ${write} fairlead -- ${server}`);
   });
 
+  test("without the quotes that make one word of it", async () => {
+    expect(await refusal("npx -y some-server")).toBe(
+      'Unknown command: "npx -y some-server" | To start a server, write, without the quotes: fairlead -- npx -y some-server',
+    );
+    expect(await refusal("--deny", "x", "npx -y 'a b'")).toContain("fairlead --deny x -- npx -y 'a b'");
+    expect(await refusal("--", "npx -y some-server")).toBe(
+      'Command not found: "npx -y some-server" | It has spaces in it, and nothing splits it: take away the quotes around all of it',
+    );
+    expect(await refusal("--", "/no such/program")).toContain("Check the spelling");
+  });
+
   test("but not with patterns that are none", async () => {
     const none = 'Option --deny cannot be "," | Write --deny <re,re,…>';
     expect(await refusal("--deny", ",")).toBe(none);
@@ -117,10 +128,44 @@ describe("what is not known is named, with what could have been meant", () => {
   });
 });
 
+const header = (text: string): Promise<string> => refusal("--upstream", "http://127.0.0.1:9/", "--header", text);
+
+test("a header without a colon is shown, so far as it is not a secret", async () => {
+  const why = "There is no colon in it: write --header 'Name: value'";
+  expect(await header("Authorization")).toBe(`Not a header: --header Authorization | ${why}`);
+  expect(await header("X-Api-Key abc123")).toBe(`Not a header: --header "X-Api-Key…" | ${why}`);
+  expect(await header("Authorization=Bearer abc123")).toBe(`Not a header: --header "Authorization…" | ${why}`);
+  expect(await header("ghp_abcdef123456")).toBe(`Not a header: --header "ghp…" | ${why}`);
+  expect(await header("X Key: abc123")).toBe(`Not a header: --header "X…" | Write --header 'Name: value'`);
+});
+
+const explain = (text: string, ...more: string[]): Promise<string> => refusal("explain", "--message", text, ...more);
+
+test("what is not a message is not explained", async () => {
+  const example = `Write JSON-RPC, such as '{"jsonrpc":"2.0","id":1,"method":"tools/list"}'`;
+  for (const [text, problem] of [
+    ["hello", "it is not JSON"],
+    ["7", "it is not an object"],
+    ["{}", "it has neither method, result nor error"],
+    ["[]", "the list is empty"],
+    ["[7]", "it is not an object"],
+    ['{"name":"read_file"}', "it has neither method, result nor error"],
+  ])
+    expect(await explain(text)).toBe(`What --message says is not a message: ${problem} | ${example}`);
+  const answer = '{"jsonrpc":"2.0","id":1,"result":{}}';
+  expect(await explain(answer, "--request", "x")).toContain("What --request says is not a message: it is not JSON");
+});
+
 test("an option that means nothing without another is refused", async () => {
   expect(await refusal("--audit-level", "all", "--", "npx")).toBe(
     "Option --audit-level needs --audit | Give --audit <file> as well, or leave --audit-level out",
   );
+  for (const option of ["--auth-tokens", "--tls-cert", "--allow-host"]) {
+    expect(await refusal(option, "x", "--", "npx")).toBe(
+      `Option ${option} needs --listen | Give --listen <port> as well, or leave ${option} out`,
+    );
+  }
+  expect(await refusal("--header", "A: b", "--", "npx")).toContain("Give --upstream <url> as well");
 });
 
 test.skipIf(process.platform === "win32")("a log goes into files, and not into pipes or devices", async () => {

@@ -1,7 +1,6 @@
 import { expect, test } from "vitest";
 import { COMMANDS } from "../../src/cli/commands.ts";
 import { composeHelp } from "../../src/cli/help.ts";
-import { nearest } from "../../src/policy/nearest.ts";
 import { parseCommandLine } from "../../src/cli/options.ts";
 import { readEnvironment, readPatterns, readTime } from "../../src/cli/settings.ts";
 
@@ -63,11 +62,6 @@ test("a value that says nothing is a mistake: a filter of no patterns would hide
       `Option --${list} cannot be " , " | Write --${list} <re,re,…>`,
     );
   }
-});
-
-test("the nearest word is one that is near", () => {
-  expect(nearest("tolos", ["tools", "demo"])).toBe("tools");
-  expect(nearest("npx", ["tools", "demo", "audit"])).toBeNull();
 });
 
 const time = (text: string) => readTime(parse("--tools-timeout", text), "tools-timeout", 1);

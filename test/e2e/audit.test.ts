@@ -82,6 +82,32 @@ describe("--audit", () => {
     });
   });
 
+  test("says who and by which policy, as much of it as the policy file wants", async ({ startProgram }) => {
+    const config = join(folder, "fairlead.yaml");
+    const include = "{ fields: [client, policy, reason], classes: [review] }";
+    writeFileSync(
+      config,
+      `upstream: { command: ${JSON.stringify(SERVER)} }
+audit: { file: audit.jsonl, include: ${include} }
+tools: { deny: ["^delete_"] }
+interceptor: { rules: [{ id: m, conditions: [{ method_equals: x }], actions: [{ run_script: { path: ./x } }] }] }
+`,
+    );
+    const program = startProgram([process.execPath, COMMAND, "--config", config, "--log-level=error"], { env });
+    program.say(HELLO, LIST, call(2, "list_notes"), call(3, "delete_everything"));
+    await program.hears('"id":3');
+    await end(program);
+    const events = records().filter(({ type }) => type === "event");
+    const { policy } = JSON.parse(fairlead("check", "--format", "json", config).stdout) as { policy: string };
+    const who = { client: { name: "t", version: "1" }, policy };
+    expect(events.filter(({ direction }) => direction === "up")).toMatchObject([
+      { method: "tools/call", id: 2, ...who },
+      { method: "tools/call", id: 3, ...who, reason: "Tool not found: delete_everything" },
+    ]);
+    expect(events.some((event) => "server" in event || "metadata" in event)).toBe(false);
+    expect(fairlead("audit", "verify", file)).toMatchObject({ status: 0 });
+  });
+
   test("a signal does not keep it from closing", async ({ start }) => {
     const program = await begin(start);
     program.say(call(2, "delete_note"));

@@ -1,10 +1,11 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, describe, expect } from "vitest";
+import { afterAll, describe, expect, vi } from "vitest";
+import { peer } from "../support/peers.ts";
 import { COMMAND, fixture, test } from "../support/processes.ts";
 
-const folder = mkdtempSync(join(tmpdir(), "fairlead-command-"));
+const folder = realpathSync(mkdtempSync(join(tmpdir(), "fairlead-command-")));
 const env = { HOME: folder, XDG_STATE_HOME: join(folder, "state") };
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
@@ -31,6 +32,48 @@ describe.concurrent("a reader that has seen enough is no failure", () => {
     expect(await program.end()).toMatchObject({ stderr: "exit 1\n", left: [] });
   });
 });
+
+test("the line that the demo gives to paste keeps a real server from changing files", async ({ startProgram }) => {
+  const demo = await startProgram([process.execPath, COMMAND, "demo"], { cwd: folder }).end();
+  const line = demo.stdout.split("\nwrite\n")[1].split("\n")[0];
+  const { command, args } = JSON.parse(line) as { command: string; args: string[] };
+  const at = args.indexOf("--") + 1;
+  const [npx, yes, server, ...rest] = args.slice(at);
+  expect([npx, yes, server, ...rest]).toEqual(["npx", "-y", "@modelcontextprotocol/server-filesystem", folder]);
+  // The same package, as it is installed for the tests.
+  const installed = peer(server, "mcp-server-filesystem").command;
+  const client = startProgram([command, ...args.slice(0, at), ...installed, ...rest], { env });
+  const clientInfo = { name: "test", version: "1" };
+  const params = { protocolVersion: "2025-11-25", capabilities: {}, clientInfo };
+  client.say(
+    { jsonrpc: "2.0", id: 0, method: "initialize", params },
+    { jsonrpc: "2.0", method: "notifications/initialized" },
+    { jsonrpc: "2.0", id: 1, method: "tools/list" },
+  );
+  await client.hears('"id":1}'); // this server writes the id last
+  const path = join(folder, "pasted.txt");
+  const writing = { name: "write_file", arguments: { path, content: "x" } };
+  client.say({ jsonrpc: "2.0", id: 2, method: "tools/call", params: writing });
+  await client.hears('"id":2,');
+  client.stdin.end();
+  const { stdout } = await client.end();
+  const answers = stdout
+    .trimEnd()
+    .split("\n")
+    .map((each) => JSON.parse(each) as Answer);
+  const names = answers.find(({ id }) => id === 1)?.result?.tools?.map(({ name }) => name) ?? [];
+  expect(names).toContain("read_text_file");
+  for (const name of ["write_file", "edit_file", "move_file", "create_directory"]) expect(names).not.toContain(name);
+  expect(answers.find(({ id }) => id === 2)?.error?.message).toBe("Tool not found: write_file");
+  expect(existsSync(path)).toBe(false);
+});
+
+/** What a server answers, as far as it matters here. */
+interface Answer {
+  readonly id?: number;
+  readonly result?: { readonly tools?: readonly { readonly name: string }[] };
+  readonly error?: { readonly message: string };
+}
 
 describe.concurrent("tools", () => {
   const demo = [process.execPath, COMMAND, "demo-server"];
@@ -88,18 +131,19 @@ del\u007f
   });
 
   const what = "that the command is an MCP server on stdin and stdout";
+  const more = ", or give it more time with --tools-timeout";
   test.for([
     ["sends back what it hears", ["cat"], `It sends back what it is told\nCheck ${what}`],
-    ["says nothing", ["sleep", "100"], `Request timeout after 1000ms\nIt said nothing: check ${what}`],
+    ["says nothing", ["sleep", "100"], `Request timeout after 1000ms\nIt said nothing: check ${what}${more}`],
     [
       "speaks to people",
       ["sh", "-c", "echo; echo Listening; cat >/dev/null"],
-      `Request timeout after 1000ms\nIt wrote "Listening" where MCP messages belong: check ${what}`,
+      `Request timeout after 1000ms\nIt wrote "Listening" where MCP messages belong: check ${what}${more}`,
     ],
     [
       "says yes to everything",
       ["yes"],
-      `Request timeout after 1000ms\nIt wrote "y" where MCP messages belong: check ${what}`,
+      `Request timeout after 1000ms\nIt wrote "y" where MCP messages belong: check ${what}${more}`,
     ],
     ["ends", ["sh", "-c", "exit 3"], `The server ended with exit code 3\nCheck ${what}`],
   ] as const)("what %s is no MCP server, and that is said in time", async ([, server, text], { startProgram }) => {
@@ -108,6 +152,29 @@ del\u007f
     const stderr = `Error: Failed to fetch tool list from upstream MCP\n${text}\n`;
     expect(await program.end()).toEqual({ code: 1, signal: null, stdout: "", stderr, left: [] });
     expect(program.overSince - since).toBeLessThan(6000);
+  });
+
+  test("a server that is being installed is waited for, and not torn away from it", async ({ startProgram }) => {
+    const place = mkdtempSync(join(folder, "installed-"));
+    const words = ["tools", "--format", "names", "--", ...fixture("installer.mjs", place, "4500")];
+    const patient = startProgram([process.execPath, COMMAND, ...words]);
+    const { code, stdout, stderr, left } = await patient.end();
+    expect({ code, left, stderr }).toEqual({
+      code: 0,
+      left: [],
+      stderr: expect.stringMatching(
+        /^(Waiting for the server: it is at work, and may be being installed \(\d+ s\)\n)+$/,
+      ) as string,
+    });
+    expect(stdout).not.toBe("");
+    const other = mkdtempSync(join(folder, "interrupted-"));
+    const hasty = startProgram([process.execPath, COMMAND, "tools", "--", ...fixture("installer.mjs", other, "60000")]);
+    await vi.waitFor(() => expect(existsSync(join(other, "half"))).toBe(true), 10_000);
+    process.kill(hasty.pid, "SIGINT");
+    const end = await hasty.end();
+    expect(end).toMatchObject({ code: 1, stdout: "", left: [] });
+    expect(end.stderr).toContain("Failed to fetch tool list from upstream MCP\nInterrupted\n");
+    expect(existsSync(join(other, "half"))).toBe(false);
   });
 });
 
@@ -125,4 +192,33 @@ test("a server whose list changes all the time does not fill the log", async ({ 
   // Ten of each, in each window of ten seconds.
   expect(lines.length).toBeLessThan(50);
   expect(stderr).toMatch(/ more like this rule="tools:list"$/m);
+});
+
+describe.concurrent("a server that is lost", () => {
+  const gone = [process.execPath, "-e", "process.exit(0)"];
+
+  test("is told in two lines, and in the log file with a time", async ({ start }) => {
+    const file = join(folder, "lost.log");
+    const { stderr } = await start(gone, { options: ["--log-file", file, "--log-level", "error"] }).end();
+    expect(stderr).toBe("Error: Lost connection to upstream MCP\nShutting down proxy\n");
+    const lines = readFileSync(file, "utf8").replaceAll(/^\S+Z /gm, "@ ");
+    expect(lines).toBe("@ error Lost connection to upstream MCP\n@ error Shutting down proxy\n");
+  });
+
+  test("is told as JSON where the log is JSON", async ({ start }) => {
+    const { stderr } = await start(gone, { options: ["--log-format", "json", "--log-level", "error"] }).end();
+    expect(
+      stderr
+        .trimEnd()
+        .split("\n")
+        .map((line) => JSON.parse(line) as unknown),
+    ).toMatchObject([{ level: "error", message: "Lost connection to upstream MCP", remedy: "Shutting down proxy" }]);
+  });
+
+  test("is told as JSON also where only the policy file says so", async ({ startProgram }) => {
+    const config = join(folder, "json-log.yaml");
+    writeFileSync(config, `upstream: { command: ${JSON.stringify(gone)} }\nlog: { format: json, level: error }\n`);
+    const { stderr } = await startProgram([process.execPath, COMMAND, "--config", config]).end();
+    expect(JSON.parse(stderr)).toMatchObject({ level: "error", message: "Lost connection to upstream MCP" });
+  });
 });

@@ -100,6 +100,38 @@ tools: { deny: [^delete_] }\nlog: { file: door-2 }\n`;
     expect([...heard]).toEqual(["Bearer t0p"]);
   });
 
+  test("for clients that a proxy names in a header", async ({ startProgram }) => {
+    const rules = `interceptor:
+  rules:
+    - id: not-eve
+      conditions: [{ method_equals: tools/call }, { identity_matches: ^eve$ }]
+      actions: [{ block: Not for you }]
+`;
+    const file = policy(`${DEMO}listen: 0\nauth: { identity_header: X-User }\nlog: { file: door-3 }\n${rules}`);
+    const program = run(startProgram, "--config", file);
+    await program.complains("listening");
+    const url = await doorIn("door-3");
+    const begin = async (name: string): Promise<Record<string, string>> => {
+      const { headers } = await post(url, HELLO, { "X-User": name });
+      return { "X-User": name, "Mcp-Session-Id": headers.get("mcp-session-id") ?? "" };
+    };
+    const [ada, eve] = [await begin("ada"), await begin("eve")];
+    expect(await (await post(url, call("list_notes"), ada)).text()).toContain('"result"');
+    expect(await (await post(url, call("list_notes"), eve)).text()).toContain("Not for you");
+    // Neither by the name of another one in her own session, nor in another one's session, nor by two spellings.
+    expect((await post(url, call("list_notes"), { ...eve, "X-User": "ada" })).status).toBe(404);
+    expect((await post(url, call("list_notes"), { ...ada, "X-User": "eve" })).status).toBe(404);
+    expect((await post(url, call("list_notes"), { ...eve, X_User: "ada" })).status).toBe(400);
+  });
+
+  test("who can name themselves is not let in from everywhere without a word", async ({ startProgram }) => {
+    const file = policy(`${DEMO}listen: 0.0.0.0:0\nauth: { identity_header: X-User }\n`);
+    const refused = await run(startProgram, "--config", file).end();
+    expect(refused.stderr).toContain("Refusing to let the whole network in");
+    const program = run(startProgram, "--config", file, "--insecure-bind");
+    await program.complains("can say in x-user who they are: let only the proxy reach it");
+  });
+
   test("for fairlead tools", async ({ startProgram }) => {
     const file = policy(`${DEMO}tools: { allow: [_note$], deny: [^delete_] }\n`);
     const { stdout } = await run(startProgram, "tools", "--format", "names", "--config", file).end();

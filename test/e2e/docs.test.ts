@@ -105,6 +105,7 @@ describe("policies on the pages have no mistakes", () => {
     test(`${page}:${line}`, () => {
       const file = join(home, `${page.replaceAll(/\W/g, "-")}-${line}.yaml`);
       writeFileSync(file, text);
+      for (const [module] of text.matchAll(/\.\/[\w-]+\.mjs/g)) writeFileSync(join(home, module), "");
       expect(run(`fairlead check ${file}`)).toEqual({ output: expect.stringContaining(": no mistakes ("), status: 0 });
     });
   }
@@ -123,10 +124,23 @@ describe("what a user may meet is on a page", () => {
     "docs/logging.md": logging,
     "docs/strict.md": strict,
     "docs/http.md": http,
+    "docs/library.md": library,
   } = pages;
 
   test.each(readUnion("src/errors.ts", "ProxyErrorCode"))("the error %s", (code) => {
     expect(errors).toContain(`\`${code}\``);
+  });
+
+  test.each(readUnion("src/errors.ts", "ProxyErrorCode"))("where the library throws %s", (code) => {
+    expect(library).toContain(`\`${code}\``);
+  });
+
+  const proxy = readFileSync(join(root, "src/proxy/proxy.ts"), "utf8");
+  test.each(["ProxyOptions", "ListenSettings", "Proxy"])("every member of %s of the library", (name) => {
+    const body = proxy.slice(proxy.indexOf(`interface ${name} {`));
+    const members = [...body.slice(0, body.indexOf("\n}")).matchAll(/^ {2}(?:readonly )?(\w+)\??[:(]/gm)];
+    expect(members.length).toBeGreaterThan(5);
+    for (const [, member] of members) expect(library).toMatch(new RegExp(`\`(?:proxy\\.)?${member}[\`(]`));
   });
 
   test.each(Object.keys(FAULTS))("the fault %s", (fault) => expect(strict).toContain(`| \`${fault}\``));

@@ -21,6 +21,9 @@ const APART = new Set([
   "sse-upstream-event-injection",
 ]);
 
+/** What readers take for different things is framed anew: those in Go end no line at a CR alone. */
+const FRAMED_ANEW = new Set(["sse-cr-only-lines"]);
+
 /** Where we refuse before we read: nothing is known of the message then, and its id is not told. */
 const UNREAD = new Set(["hdr-name-duplicate"]);
 
@@ -142,7 +145,9 @@ describe("what a server may try", () => {
       const stream = await open(plain, { method: "GET", headers: [["Accept", "text/event-stream"]] });
       await stream.ended();
       stream.socket.destroy();
-      expect({ status: stream.status, text: stream.text() }).toEqual({ status: 200, text: bytes.toString("utf8") });
+      const text = bytes.toString("utf8");
+      const left = FRAMED_ANEW.has(one.name) ? text.replaceAll("\r", "\n") : text;
+      expect({ status: stream.status, text: stream.text() }).toEqual({ status: 200, text: left });
     } else {
       expect(verdict).toBe("drop");
       const list = `{"jsonrpc":"2.0","id":${waiting.id},"method":"tools/list"}`;

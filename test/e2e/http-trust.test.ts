@@ -232,7 +232,7 @@ describe("a proxy that the environment names", () => {
     const clean = Object.fromEntries(Object.entries(env).filter(([name]) => !/^(http|no)_proxy$/.test(name)));
     const { code, stderr } = await refuseToStart(["--upstream", "http://mcp.test:8080/mcp", ...quiet], clean);
     expect(code).toBe(1);
-    expect(stderr).toMatch(/\nConnection refused: no such host\n$/);
+    expect(stderr).toMatch(/\nNo such host(?:: the name server did not answer)?\n$/);
     expect(asked).toEqual([]);
   });
 

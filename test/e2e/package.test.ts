@@ -1,5 +1,6 @@
 import { spawnSync } from "node:child_process";
-import { readdirSync, readFileSync } from "node:fs";
+import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join, posix } from "node:path";
 import { expect, test } from "vitest";
 import { root } from "../support/docs.ts";
@@ -38,4 +39,24 @@ test("whoever has a part in the command is named with the licence", () => {
   for (const owner of new Set(bundled))
     expect(notices).toMatch(new RegExp(`^${owner} \\d\\S* \\(.+\\)\n\n.*Licen[cs]e`, "m"));
   expect(packed).toContain("dist/command/THIRD-PARTY-NOTICES.txt");
+});
+
+test("npm install -g . in a clone that was never built gives the command", () => {
+  const folder = mkdtempSync(join(tmpdir(), "fairlead-clone-"));
+  try {
+    const clone = join(folder, "clone");
+    const sources = ["package.json", "package-lock.json", "tsconfig.json", "tsconfig.build.json", "src", "scripts"];
+    for (const name of sources) cpSync(join(root, name), join(clone, name), { recursive: true });
+    // What a download would put there.
+    symlinkSync(join(root, "node_modules"), join(clone, "node_modules"), "junction");
+    const words = ["install", "--global", "--prefix", join(folder, "prefix"), "."];
+    const installed = spawnSync("npm", words, { cwd: clone, encoding: "utf8", shell: process.platform === "win32" });
+    expect(installed.status, installed.stderr).toBe(0);
+    const places = ["bin/fairlead", "fairlead.cmd"].map((name) => join(folder, "prefix", name));
+    const command = places.find(existsSync) ?? "";
+    const { stdout } = spawnSync(command, ["--version"], { encoding: "utf8", shell: process.platform === "win32" });
+    expect(stdout).toMatch(/^fairlead \d+\.\d+\.\d+\n$/);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
 });

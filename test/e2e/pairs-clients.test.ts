@@ -88,6 +88,23 @@ describe("clients of others, through every pair of transports", () => {
     });
   });
 
+  // It takes the first two dashes for its own, and --config too: docs/transports.md says how to write it.
+  scene(`${INSPECTOR.title} starts Fairlead behind two dashes of its own`, async (stage) => {
+    const fairlead = [process.execPath, COMMAND];
+    const server = [...fairlead, "demo-server"];
+    const policy = join(stage.folder, "fairlead.yaml");
+    writeFileSync(policy, `upstream: { command: ${JSON.stringify(server)} }\ntools: { deny: ["^delete_"] }\n`);
+    const forms = [
+      [...fairlead, "--config", policy],
+      [...fairlead, "--deny", "^delete_", "--", ...server],
+    ];
+    for (const form of forms) {
+      const inspector = [...onNode22(INSPECTOR), "--method", "tools/list", "--"];
+      const { stdout, stderr } = await runProgram(stage, [...inspector, ...form]);
+      expect(namesIn(stdout), stderr).toEqual(["list_notes", "write_note"]);
+    }
+  });
+
   const MCPORTER = peer("mcporter", "mcporter");
   scene(`${MCPORTER.title} with a URL in its config`, async (stage) => {
     await stand(stage, async ({ urls, command }) => {

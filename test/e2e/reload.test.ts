@@ -78,6 +78,10 @@ describe.concurrent("a changed file is taken up while we run", () => {
     replace(file, `${SERVER}${rule("second").replace("block:", "blok:")}`);
     await program.complains("policy not reloaded, the last one holds");
     await program.complains("Did you mean block?");
+    // On lines of their own, as fairlead check writes them.
+    await program.complains(`error ${file}:`);
+    await program.complains(": Unknown action: blok\n");
+    await program.complains("^^^^\n");
     program.say(call(1, "write_note"));
     await program.hears('"message":"first"');
     replace(file, `${SERVER}listen: 0\n${rule("third")}`);
@@ -86,6 +90,24 @@ describe.concurrent("a changed file is taken up while we run", () => {
     await program.hears('"message":"third"');
     program.stdin.end();
     expect((await program.end()).code).toBe(0);
+  });
+
+  test("a file that is deleted is mentioned, and one that comes back is read", async ({ startProgram }) => {
+    const file = place();
+    writeFileSync(file, `${SERVER}${rule("first")}`);
+    const program = run(startProgram, "--config", file);
+    program.say(HELLO);
+    await program.hears('"id":0,');
+    rmSync(file);
+    await program.complains("the policy file is gone, the last policy holds");
+    program.say(call(1, "write_note"));
+    await program.hears('"message":"first"');
+    writeFileSync(file, `${SERVER}${rule("second")}`);
+    await program.complains("policy reloaded");
+    program.say(call(2, "write_note"));
+    await program.hears('"message":"second"');
+    program.stdin.end();
+    await program.end();
   });
 
   test("on SIGHUP, where clients come by HTTP; else that ends it", async ({ startProgram }) => {

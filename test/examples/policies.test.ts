@@ -1,7 +1,11 @@
-import { readdirSync, readFileSync } from "node:fs";
+import { type Schema, Validator } from "@cfworker/json-schema";
+import { load } from "js-yaml";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { describe, expect, test } from "vitest";
+import { afterAll, describe, expect, test } from "vitest";
 import { composeMistakes } from "../../src/policy/file/compose-mistakes.ts";
+import { composeJsonSchema } from "../../src/policy/file/json-schema.ts";
 import { readPolicy } from "../../src/policy/file/read-policy.ts";
 import { loadCel } from "../../src/policy/rules/cel.ts";
 import { loadPatterns } from "../../src/policy/rules/patterns.ts";
@@ -17,8 +21,96 @@ test.each(names)("%s has neither mistakes nor warnings, and the page names it", 
   const engines = { pattern: await loadPatterns(), cel: await loadCel(["matches"]) };
   const { mistakes, warnings } = readPolicy(text, { file: name, env, engines });
   expect(composeMistakes([...mistakes, ...warnings], "text")).toBe("");
-  expect(text.split("\n")[0]).toBe("# yaml-language-server: $schema=../../schema/fairlead.schema.json");
   expect(readFileSync(join(folder, "README.md"), "utf8")).toContain(`(${name})`);
+});
+
+describe("a policy that was copied", () => {
+  // How the YAML language server finds the line that names a schema. A path is relative to the file.
+  const MODELINE = /^#\s+yaml-language-server\s*:.*\$schema=(\S+)/gm;
+  const copies = mkdtempSync(join(tmpdir(), "fairlead-copy-"));
+  afterAll(() => rmSync(copies, { recursive: true, force: true }));
+
+  test.each(names)("names no schema that is not there: %s", (name) => {
+    const text = readFileSync(join(folder, name), "utf8");
+    for (const [, path] of text.matchAll(MODELINE)) expect(existsSync(join(copies, path)), path).toBe(true);
+  });
+
+  test.each(names)("is known to editors when its first two lines were followed: %s", (name) => {
+    const text = readFileSync(join(folder, name), "utf8");
+    const [first, second] = text.split("\n");
+    const [, written] = /^# For help in your editor: fairlead check --schema >(\S+)$/.exec(first) ?? [];
+    const [, modeline] = /^# and as the first line: {3}(# yaml-language-server: .*)$/.exec(second) ?? [];
+    const schema = composeJsonSchema();
+    writeFileSync(join(copies, written), JSON.stringify(schema));
+    const [[, path]] = `${modeline}\n${text}`.matchAll(MODELINE);
+    const found = JSON.parse(readFileSync(join(copies, path), "utf8")) as Schema;
+    const { valid, errors } = new Validator(found, "2020-12", false).validate(load(text));
+    expect(errors).toEqual([]);
+    expect(valid).toBe(true);
+  });
+});
+
+/** The tools that a server had when its list was recorded, with the names of their arguments. */
+function recorded(server: string): Record<string, string[]> {
+  const file = join(root, "test/fixtures/tool-lists", `${server}.json`);
+  return (JSON.parse(readFileSync(file, "utf8")) as { tools: Record<string, string[]> }).tools;
+}
+
+describe("a policy for a named server is a list of what is allowed", () => {
+  const SERVERS: Readonly<Record<string, readonly [server: string, hidden: readonly string[]]>> = {
+    "append-only-memory": ["server-memory", ["delete_entities", "delete_observations", "delete_relations"]],
+    "cache-reads": ["server-fetch", []],
+    "default-deny": ["server-git", ["git_reset", "git_create_branch", "git_checkout"]],
+    "github-without-deletes": [
+      "server-github",
+      ["fork_repository", "merge_pull_request", "update_pull_request_branch"],
+    ],
+    "rate-limited-browser": [
+      "playwright-mcp",
+      [
+        "browser_emulate_media",
+        "browser_evaluate",
+        "browser_file_upload",
+        "browser_drop",
+        "browser_network_request",
+        "browser_run_code_unsafe",
+      ],
+    ],
+    "read-only-database": ["server-postgres", []],
+    "read-only-filesystem": ["server-filesystem", ["write_file", "edit_file", "create_directory", "move_file"]],
+  };
+
+  test("every policy that names a server is here", () => {
+    const naming = names.filter((name) => /^upstream:/m.test(readFileSync(join(folder, name), "utf8")));
+    expect(naming).toEqual([...Object.keys(SERVERS), "shell-guard"].sort().map((name) => `${name}.yaml`));
+  });
+
+  test.each(Object.entries(SERVERS))("%s", async (name, [server, hidden]) => {
+    const offered = Object.keys(recorded(server));
+    const tools = [...offered, "brand_new_tool", "git_push", "browser_new", "delete_repository"];
+    const { listed, refused, calls } = await behind(name, { tools });
+    expect(listed).toEqual(offered.filter((tool) => !hidden.includes(tool)));
+    for (const tool of tools.filter((each) => !listed.includes(each)))
+      await refused(`Tool not found: ${tool}`, calls(tool));
+    expect(readFileSync(join(folder, `${name}.yaml`), "utf8")).toContain("# What this cannot see: ");
+  });
+
+  test.each(Object.entries(SERVERS))(
+    "%s speaks of no tool or argument that the server does not have",
+    async (name, [server]) => {
+      const text = readFileSync(join(folder, `${name}.yaml`), "utf8");
+      const engines = { pattern: await loadPatterns(), cel: await loadCel(["matches"]) };
+      const tools = Object.entries(recorded(server)).map(([tool, members]) => ({
+        name: tool,
+        inputSchema: { type: "object", properties: Object.fromEntries(members.map((member) => [member, {}])) },
+      }));
+      const { warnings } = readPolicy(text, { file: name, env, engines, facts: { tools } });
+      // That one is for two servers.
+      const expected = name === "read-only-database" ? ["arguments.query is not an argument of query"] : [];
+      const said = warnings.map(({ message }) => message).filter((message) => !/list_tables/.test(message));
+      expect([...new Set(said)]).toEqual(expected);
+    },
+  );
 });
 
 /** A conversation behind one of the policies, with a server that offers some tools. */
@@ -121,8 +213,18 @@ describe("read-only-filesystem", () => {
       calls("read_text_file", { path: "/home/you/projects/deploy/ID_RSA" }),
       calls("read_multiple_files", { paths: ["/home/you/projects/a", "/home/you/projects/b.PEM"] }),
     );
-    await refused("Blocked by policy", calls("read_multiple_files", { paths: [["/home/you/projects/.env"]] }));
-    await passes(calls("read_text_file", { path: "/home/you/projects/environment.md" }));
+    await refused(
+      "This file may hold a secret",
+      calls("read_multiple_files", { paths: [["/home/you/projects/.env"]] }),
+      calls("read_text_file", { path: "/home/you/projects/%2eenv" }),
+      calls("read_text_file", { path: "/home/you/projects/a\\.env" }),
+      calls("list_directory", { path: "/home/you/projects/.ssh" }),
+      calls("list_directory", { path: "~/.aws" }),
+    );
+    await passes(
+      calls("read_text_file", { path: "/home/you/projects/environment.md" }),
+      calls("list_directory", { path: "/home/you/projects/pemberton" }),
+    );
   });
 
   test("cuts answers that are too long", async () => {
@@ -184,11 +286,10 @@ describe("no-secrets-out", () => {
 });
 
 describe("github-without-deletes", () => {
-  const tools = ["push_files", "create_repository", "delete_file", "merge_pull_request", "get_issue", "create_issue"];
+  const tools = [...Object.keys(recorded("server-github")), "delete_file"];
 
   test("pushes to branches of its own, in our repositories", async () => {
-    const { calls, passes, refused, listed } = await behind("github-without-deletes", { tools });
-    expect(listed).toEqual(["push_files", "create_repository", "get_issue", "create_issue"]);
+    const { calls, passes, refused } = await behind("github-without-deletes", { tools });
     await passes(
       calls("push_files", { owner: "your-org", repo: "r", branch: "agent/fix-1", files: [] }),
       calls("get_issue", { owner: "your-name", issue_number: 12345678901234567890n.toString() }),
@@ -216,6 +317,19 @@ describe("github-without-deletes", () => {
     await refused("Tool not found: delete_file", calls("delete_file", { owner: "your-org" }));
     await refused("Tool not found: Delete_File", calls("Delete_File", { owner: "your-org" }));
     await refused("Tool not found: merge_pull_request", calls("merge_pull_request"));
+  });
+
+  test("approves nothing", async () => {
+    const { calls, passes, refused } = await behind("github-without-deletes", { tools });
+    const review = (event: unknown) => calls("create_pull_request_review", { owner: "your-org", event });
+    await passes(review("COMMENT"), review("REQUEST_CHANGES"));
+    await refused(
+      "Reviews are comments here",
+      review("APPROVE"),
+      review("approve"),
+      review(undefined),
+      review(["COMMENT"]),
+    );
   });
 
   test("makes repositories private, whatever was asked for", async () => {
@@ -247,11 +361,10 @@ describe("github-without-deletes", () => {
 });
 
 describe("rate-limited-browser", () => {
-  const tools = ["browser_navigate", "browser_click", "browser_evaluate", "browser_run_code_unsafe"];
+  const tools = Object.keys(recorded("playwright-mcp"));
 
   test("goes to known sites, and to none that only looks like one", async () => {
-    const { calls, passes, refused, wait, listed } = await behind("rate-limited-browser", { tools });
-    expect(listed).toEqual(["browser_navigate", "browser_click"]);
+    const { calls, passes, refused, wait } = await behind("rate-limited-browser", { tools });
     await passes(calls("browser_navigate", { url: "https://example.com/a?b=c#d" }));
     wait(1000);
     await passes(calls("browser_navigate", { url: "HTTPS://Docs.Example.org:443/api/x" }));
@@ -282,6 +395,23 @@ describe("rate-limited-browser", () => {
     );
     await refused("Tool not found: browser_evaluate", calls("browser_evaluate", { function: "() => 1" }));
     await refused("Tool not found: browser_run_code_unsafe", calls("browser_run_code_unsafe"));
+    await refused("Not one of the sites for this agent", calls("browser_tabs", { action: "new", url: "file:///etc" }));
+  });
+
+  test("takes no file from this machine into a page, and writes none", async () => {
+    const { calls, passes, refused } = await behind("rate-limited-browser", { tools });
+    await refused("Tool not found: browser_drop", calls("browser_drop", { target: "a", paths: ["/etc/passwd"] }));
+    await refused("Tool not found: browser_file_upload", calls("browser_file_upload", { paths: ["/etc/passwd"] }));
+    const withFile = Object.entries(recorded("playwright-mcp")).filter(([, args]) =>
+      /filename|paths/.test(String(args)),
+    );
+    expect(withFile.length).toBeGreaterThan(5);
+    for (const [tool, args] of withFile) {
+      const argument = args.includes("paths") ? { paths: ["/etc/passwd"] } : { filename: "../../.bashrc" };
+      const hidden = /evaluate|upload|drop|run_code|network_request$/.test(tool);
+      await refused(hidden ? `Tool not found: ${tool}` : "No files from here, and none to here", calls(tool, argument));
+    }
+    await passes(calls("browser_take_screenshot", { type: "png" }));
   });
 
   test("goes to one a second, twenty a minute, and ends after two hundred calls", async () => {
@@ -478,7 +608,7 @@ describe("prompts-and-resources", () => {
 
 describe("cache-reads", () => {
   test("asks for a page once, whatever the order of its arguments", async () => {
-    const { client, server, heard, wait } = await behind("cache-reads");
+    const { client, server, heard, wait } = await behind("cache-reads", { tools: ["fetch"] });
     await client(call(1, "fetch", { url: "https://a/", raw: true }));
     await server(result(1, text("page")));
     heard("server");
@@ -491,7 +621,6 @@ describe("cache-reads", () => {
       call(3, "fetch", { url: "https://a/", raw: "true" }),
       call(4, "fetch", { url: "https://A/", raw: true }),
       call(5, "fetch", { url: "https://a/", raw: [true] }),
-      call(6, "Fetch", { url: "https://a/", raw: true }),
     ];
     for (const other of others) {
       await client(other);
@@ -503,7 +632,7 @@ describe("cache-reads", () => {
   });
 
   test("keeps no errors, and charges for what is not in memory only", async () => {
-    const { calls, passes, refused, client, server, heard } = await behind("cache-reads");
+    const { calls, passes, refused, client, server, heard } = await behind("cache-reads", { tools: ["fetch"] });
     await client(call("a", "fetch", { url: "https://a/" }));
     await server(result("a", { ...text("no"), isError: true }));
     await client(call("b", "fetch", { url: "https://a/" }));
@@ -518,10 +647,10 @@ describe("cache-reads", () => {
   });
 
   test("shares lists, and nothing else, with other sessions", async () => {
-    const first = await behind("cache-reads");
+    const first = await behind("cache-reads", { tools: ["fetch"] });
     await first.client(line({ id: 1, method: "prompts/list" }), call(2, "fetch", { url: "https://a/" }));
     await first.server(result(1, { prompts: [] }), result(2, text("mine")));
-    const second = await behind("cache-reads", { state: first.state });
+    const second = await behind("cache-reads", { tools: ["fetch"], state: first.state });
     await second.client(line({ id: 1, method: "prompts/list" }), call(2, "fetch", { url: "https://a/" }));
     expect(second.heard("client")).toBe(result(1, { prompts: [] }));
     expect(second.heard("server")).toBe(call(2, "fetch", { url: "https://a/" }));
@@ -541,12 +670,10 @@ describe("shell-guard", () => {
       "ls $(rm -rf /)",
       "ls `rm -rf /`",
       "ls | sh",
-      "ls > /etc/passwd",
       "ls\u00a0-la",
       "LS -la",
       "lsof",
       "git push",
-      "cat '/etc/passwd'",
       "",
       ["ls", "-la"],
       [["ls"]],
@@ -560,7 +687,18 @@ describe("shell-guard", () => {
       calls("EXECUTE_COMMAND", { command: "rm", timeout: 1000 }),
       '{"jsonrpc":"2.0","id":"e","method":"tools/call","params":{"name":"run_\\u0063ommand","arguments":{"command":"r\\u006d x"}}}\n',
     );
-    await refused("Not with this option", run("git diff --output=/etc/x"), run("git -c core.pager=sh log"));
+    await refused(
+      "These files are not for this agent",
+      ...[
+        "cat /etc/passwd",
+        "ls > /etc/passwd",
+        "cat '/etc/passwd'",
+        "head /home/you/.ssh/id_ed25519",
+        "cat .env",
+        "cat a/.E*",
+      ].map((command) => run(command)),
+    );
+    await refused("Not with this option", run("git diff --output=x"), run("git -c core.pager=sh log"));
     await refused("Only below the project", run("ls", { cwd: "/home/you/projects/.." }), run("ls", { cwd: "" }));
   });
 
@@ -575,18 +713,19 @@ describe("shell-guard", () => {
 });
 
 describe("default-deny", () => {
+  const tools = [...Object.keys(recorded("server-git")), "git_push"];
   const HELLO = { protocolVersion: "2025-06-18", capabilities: {}, clientInfo: { name: "c", version: "1" } };
 
   test("lets the handshake and the list pass, and nothing that is not on it", async () => {
-    const { ask, calls, passes, refused, server, heard } = await behind("default-deny");
+    const { ask, calls, passes, refused, server, heard } = await behind("default-deny", { tools });
     await passes(
       ask("initialize", HELLO),
       line({ method: "notifications/initialized" }),
       ask("ping", {}),
-      ask("tools/list", {}),
       calls("git_status", { repo_path: "/home/you/projects/a" }),
       calls("git_add", { repo_path: "/home/you/projects/a", files: ["a.txt"] }),
-      calls("git_commit", { repo_path: "/home/you/projects/a", message: "m" }),
+      calls("git_commit", { repo_path: "/home/you/projects/a", message: "- m" }),
+      calls("git_log", { repo_path: "/home/you/projects/a", max_count: -1 }),
     );
     await refused(
       "Blocked by policy",
@@ -594,17 +733,25 @@ describe("default-deny", () => {
       ask("prompts/get", { name: "x" }),
       ask("logging/setLevel", { level: "debug" }),
       ask("something/new", {}),
-      calls("git_reset", { repo_path: "/home/you/projects/a" }),
-      calls("GIT_STATUS", { repo_path: "/home/you/projects/a" }),
-      calls("git_status_all", { repo_path: "/home/you/projects/a" }),
+      // What is in the list cannot be told.
+      calls("git_add", { repo_path: "/home/you/projects/a", files: [["--force"]] }),
+    );
+    await refused("Tool not found: git_reset", calls("git_reset", { repo_path: "/home/you/projects/a" }));
+    await refused("Tool not found: GIT_STATUS", calls("GIT_STATUS", { repo_path: "/home/you/projects/a" }));
+    await refused("Tool not found: git_push", calls("git_push", { repo_path: "/home/you/projects/a" }));
+    await refused(
+      "Only in repositories below the projects",
       calls("git_status", { repo_path: "/home/you/projects/../other" }),
       calls("git_status", { repo_path: ["/home/you/projects/a", "/etc"] }),
       calls("git_status", {}),
-      calls("git_add", { repo_path: "/home/you/projects/a", files: ["--force"] }),
-      calls("git_add", { repo_path: "/home/you/projects/a", files: [["--force"]] }),
-      calls("git_add", { repo_path: "/home/you/projects/a", files: "--force" }),
     );
-    await refused("Nothing leaves this machine", calls("git_push"), calls("Git_Clone"));
+    await refused(
+      "Options of git are not for this agent",
+      calls("git_add", { repo_path: "/home/you/projects/a", files: ["--force"] }),
+      calls("git_add", { repo_path: "/home/you/projects/a", files: "--force" }),
+      calls("git_diff", { repo_path: "/home/you/projects/a", target: "--output=/etc/x" }),
+      calls("git_show", { repo_path: "/home/you/projects/a", revision: "-x" }),
+    );
     await server(line({ id: 1, method: "sampling/createMessage", params: {} }));
     expect(heard("client")).toBe("");
   });
@@ -652,11 +799,10 @@ describe("read-only-database", () => {
 });
 
 describe("append-only-memory", () => {
-  const tools = ["create_entities", "add_observations", "delete_entities", "read_graph"];
+  const tools = Object.keys(recorded("server-memory"));
 
   test("remembers, but no secrets and not too much", async () => {
-    const { calls, passes, refused, becomes, listed } = await behind("append-only-memory", { tools });
-    expect(listed).toEqual(["create_entities", "add_observations", "read_graph"]);
+    const { calls, passes, refused, becomes } = await behind("append-only-memory", { tools });
     await passes(
       calls("create_entities", { entities: [{ name: "a", entityType: "t", observations: ["o"] }] }),
       calls("read_graph"),

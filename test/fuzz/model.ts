@@ -266,7 +266,12 @@ function readPage(line: Buffer, result: Tree): Entry[] | null {
   if (cursor !== undefined && cursor.kind !== "string" && line[cursor.start] !== "n".charCodeAt(0)) return null;
   const entries: Entry[] = [];
   for (const tree of list.elements) {
-    if (tree.kind !== "object" || hasVariant(tree, ["name", "inputSchema"])) return null;
+    if (tree.kind === "string" || tree.kind === "array") return null;
+    if (tree.kind !== "object") {
+      entries.push({ tree, name: null });
+      continue;
+    }
+    if (hasVariant(tree, ["name", "inputSchema"])) return null;
     const name = stringAt(line, member(tree, "name"));
     const isTool = name !== null && name.length <= 1024 && name.isWellFormed();
     entries.push({ tree, name: isTool && member(tree, "inputSchema")?.kind === "object" ? name : null });

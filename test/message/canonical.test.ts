@@ -1,6 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { canonicalNumber, canonicalText } from "../../src/message/canonical.ts";
+import { canonicalBytes, canonicalText } from "../../src/message/canonical.ts";
+import { canonicalNumber } from "../../src/message/canonical-number.ts";
 import { jsonText } from "../fuzz/json-texts.ts";
 import { readJson } from "../fuzz/naive-json.ts";
 import { createRandom } from "../fuzz/random.ts";
@@ -86,4 +87,48 @@ test("a value as deep as any is walked over once", async () => {
   const wide = `[${"1,".repeat(1_000_000)}1]`;
   const text = "[".repeat(120) + wide + "]".repeat(120);
   expect(await cpuTime(() => expect(canonical(text)).toBe(text))).toBeLessThan(4000);
+});
+
+function onWork(): void {
+  throw new Error("enough");
+}
+
+describe("many members", () => {
+  const keys = fc.oneof(
+    fc.string({ unit: fc.constantFrom("a", "b"), maxLength: 8 }),
+    fc.string({ unit: "grapheme", maxLength: 3 }),
+    fc.string({ unit: fc.constantFrom("a", "\n", "é", "\uffff", "😀", '"', "\ud800"), maxLength: 4 }),
+  );
+
+  test("are in the order of their keys, however these are spelled", () => {
+    fc.assert(
+      fc.property(fc.uniqueArray(keys, { maxLength: 300 }), fc.boolean(), (some, isEscaped) => {
+        const spell = (key: string): string =>
+          isEscaped ? JSON.stringify(key).replaceAll("a", "\\u0061").replaceAll("é", "\\u00E9") : JSON.stringify(key);
+        const sorted = some.toSorted((one, other) => (one < other ? -1 : 1));
+        const wanted = `{${sorted
+          .map((key) => `${JSON.stringify(key)}:{"a":[1.50],"b":${JSON.stringify(key)}}`)
+          .join(",")}}`;
+        const members = some.map((key) => `${spell(key)}:{"b":${JSON.stringify(key)},"a":[1.50]}`);
+        const bytes = Buffer.from(`{${members.join(" , ")}}`);
+        const written = canonicalBytes(bytes, { start: 0, end: bytes.length }, { numbers: "spelled" });
+        expect(written.toString()).toBe(wanted);
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  test("are counted as work, and whoever counts can stop it", () => {
+    const some = Array.from({ length: 1000 }, (_, nth) => `"${1000 - nth}":0`);
+    const bytes = Buffer.from(`{${some.join(",")}}`);
+    let work = 0;
+    canonicalBytes(bytes, { start: 0, end: bytes.length }, { onWork: (steps) => void (work += steps) });
+    expect(work).toBeGreaterThan(1000);
+    expect(() => canonicalBytes(bytes, { start: 0, end: bytes.length }, { onWork })).toThrow("enough");
+  });
+});
+
+test("numbers whose zeros would take more room than there is are not written out", () => {
+  const bytes = Buffer.from(`[${"1e400,".repeat(700_000)}1]`);
+  expect(() => canonicalText(bytes, { start: 0, end: bytes.length })).toThrow("too many digits");
 });

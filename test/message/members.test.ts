@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { eachMember, findMember, listElements, readString } from "../../src/message/members.ts";
+import { eachKey, eachMember, findMember, listElements, readString } from "../../src/message/members.ts";
 import { jsonText, messageText } from "../fuzz/json-texts.ts";
 import { readJson, type Tree } from "../fuzz/naive-json.ts";
 import { createRandom } from "../fuzz/random.ts";
@@ -22,6 +22,10 @@ function forTrees(check: (bytes: Buffer, tree: Tree) => void): void {
   );
 }
 
+function readJsonString(bytes: Buffer, start: number, end: number): unknown {
+  return JSON.parse(`"${bytes.toString("utf8", start, end)}"`);
+}
+
 test("the members of an object are those JSON.parse finds, and their places are their text", () => {
   forTrees((bytes, tree) => {
     if (tree.kind !== "object") return;
@@ -34,6 +38,9 @@ test("the members of an object are those JSON.parse finds, and their places are 
       begins: start,
     }));
     expect(found).toEqual(wanted);
+    const keys: unknown[] = [];
+    eachKey(bytes, tree, (from, to, start, end) => keys.push({ key: readJsonString(bytes, from, to), start, end }) > 0);
+    expect(keys).toEqual(wanted.map(({ key, start, end }) => ({ key, start, end })));
     const parsed = JSON.parse(bytes.toString("utf8", tree.start, tree.end)) as Record<string, unknown>;
     for (const key of ["a", "id", "__proto__", "missing"]) {
       const span = findMember(bytes, tree, key);

@@ -211,4 +211,19 @@ describe("escaped keys", () => {
     const plain = await cpuTime(() => scanWithin(rows('{"a":0}'), ALONE));
     expect(await cpuTime(() => scanWithin(rows('{"\\u0061":0}'), ALONE))).toBeLessThan(200 + 5 * plain);
   });
+
+  test("do not cost many times what others do where there are many of them in one object", async () => {
+    const escaped = manyKeys((key) => `\\u00${key.charCodeAt(0).toString(16)}${key.slice(1)}`);
+    const plain = manyKeys((key) => key);
+    expect(scanWithin(escaped, ALONE).fault).toBeNull();
+    const cost = await leastCpuTime(() => scan({ bytes: plain, start: 0, end: plain.length, ascii: true }), 3);
+    const work = () => scan({ bytes: escaped, start: 0, end: escaped.length, ascii: true });
+    expect(await leastCpuTime(work, 3)).toBeLessThan(30 + 1.5 * cost);
+  });
 });
+
+/** An object with many keys, each spelled in some way. */
+function manyKeys(spell: (key: string) => string): Buffer {
+  const members = Array.from({ length: 200_000 }, (_, nth) => `"${spell(nth.toString(36).padStart(4, "0"))}":0`);
+  return Buffer.from(`{"a":{${members.join(",")}}}`);
+}

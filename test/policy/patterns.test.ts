@@ -1,5 +1,7 @@
 import { expect, test } from "vitest";
+import { createNameFilter, readName } from "../../src/policy/names/name-filter.ts";
 import { matchNames, parsePattern, parsePatternList } from "../../src/policy/patterns.ts";
+import { createToolFilter } from "../../src/policy/tool-filter.ts";
 
 const failure = (list: string): string => {
   try {
@@ -41,6 +43,35 @@ test("lookaround is allowed", () => {
 test("patterns are not anchored, and case counts", () => {
   const pattern = parsePattern("write", "deny");
   expect(matchNames([pattern], ["file_write_all", "Write", "wri te"]).matches).toEqual([pattern, null, null]);
+});
+
+test("(?i) at the beginning means that case does not count, as in the patterns of rules", () => {
+  const pattern = parsePattern("(?i)^write_", "deny");
+  expect(matchNames([pattern], ["WRITE_all", "write_x", "rewrite_x"]).matches).toEqual([pattern, pattern, null]);
+  const filter = createToolFilter({ deny: [pattern], allow: [] });
+  expect(filter.hiddenBy(["Write_File", "read"])).toEqual(["(?i)^write_", null]);
+  const names = createNameFilter({ deny: [pattern], allow: [parsePattern("(?i)READ", "allow")], read: readName });
+  expect(names.hiddenBy(["WRITE_x", "Read"])).toEqual(["(?i)^write_", null]);
+  expect(failure("(?i)(a+)+")).toContain("Unsafe regex pattern");
+});
+
+test.each([
+  ["(?s)a.b", "a flag such as (?s) is RE2, which only rules know; only (?i) at the very beginning is known in both"],
+  ["a(?i)b", "a flag such as (?s) is RE2"],
+  ["(?i:a)b", "a flag such as (?s) is RE2"],
+  ["(?P<x>a)", "(?P<name>…) is RE2, which only rules know; write (?<name>…)"],
+  [String.raw`\Aread`, String.raw`\A is RE2, which only rules know; write ^`],
+  [String.raw`read\z`, String.raw`\z is RE2, which only rules know; write $`],
+  [String.raw`\Qa.b\E`, "put a backslash before each sign"],
+  ["^[[:alpha:]]+$", "write [A-Za-z]"],
+])("%s is what only the patterns of rules know, and is said to be", (source, words) => {
+  expect(failure(source)).toContain(`Pattern must be valid JavaScript regex: `);
+  expect(failure(source)).toContain(words);
+});
+
+test("what JavaScript knows is not taken for the other dialect", () => {
+  for (const source of [String.raw`a\\A`, "(?:a)", "(?<x>a)", "[[:]", String.raw`\Da`, "(?!a)"])
+    expect(failure(source), source).toBe("no error");
 });
 
 test("the first pattern that matches is named, and all that match count as used", () => {

@@ -53,10 +53,13 @@ test.for([
   [{ log: {} }, "log must be a log, such as from createLog, or null | It is an object"],
   [{ audit: "file" }, 'audit must be a function, or null | It is "file"'],
   [
-    { timeouts: { toolList: 0 } },
-    "timeouts must be milliseconds: connection, toolList, childGrace, sessionIdle, slowReader, drain | It is an object",
+    { timeouts: { toolList: 0.5 } },
+    "timeouts must be whole milliseconds: connection, toolList, childGrace, sessionIdle, slowReader, drain | It is an object",
   ],
-  [{ limits: { maxBytes: 1 } }, "limits must be positive numbers: maxMessageBytes, maxOpenCalls, maxParkedBytes"],
+  [
+    { limits: { maxBytes: 1 } },
+    "limits must be positive numbers: maxMessageBytes, maxBufferBytes, maxDepth, maxOpenCalls, maxParkedBytes",
+  ],
   [{ client: null }, "client must be an object with the streams input and output | It is null"],
 ] as const)("%j is refused", async ([options, text]) => {
   expect(await refusal({ command: GOOD, ...options })).toContain(text);

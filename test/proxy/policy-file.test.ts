@@ -39,7 +39,7 @@ test("all mistakes are told at once, each with its place, its line and what to d
 /p.yaml:5:59: Lookaround ((?=) is not possible in the pattern of a rule: (?=a)
  5 |       conditions: [{ param_matches: { field: a, pattern: "(?=a)" } }]
    |                                                           ^^^
-   = Rules use RE2, which cannot be made to hang; use two conditions, or not
+   = Rules use RE2, which cannot be made to hang: use two conditions, or not. Lists such as tools.deny know it
 `,
     remedy: "Nothing was started: without a valid policy nothing is let through",
   });
@@ -101,7 +101,8 @@ describe("the engines are loaded for what needs them, however that is spelt", ()
 });
 
 test("paths are relative to the folder of the file", async () => {
-  mkdirSync(join(folder, "sub"), { recursive: true });
+  for (const path of ["sub", "transforms"]) mkdirSync(join(folder, path), { recursive: true });
+  for (const path of ["transforms/mine.mjs", "own.mjs", "sub/up.js"]) writeFileSync(join(folder, path), "");
   const text = `
 upstream: { command: [./server, ./argument], cwd: sub }
 tools: { pin: fairlead.lock }
@@ -117,7 +118,7 @@ interceptor:
         - transform: { module: transforms/mine.mjs }
         - transform: { module: some-package }
   interceptors: [./own.mjs]
-  method_interceptors: { tools/call: { module: ../up.js } }
+  method_interceptors: { tools/call: { module: ./transforms/../sub/up.js } }
 `;
   const { settings, folder: found } = await load(text);
   expect(found).toBe(folder);
@@ -142,6 +143,48 @@ interceptor:
     },
   });
   expect(settings.interceptor.methodInterceptors.get("tools/call")).toMatchObject({
-    module: join(folder, "..", "up.js"),
+    module: join(folder, "sub", "up.js"),
+  });
+});
+
+const hook = (settings: string): string => rule("{ tool_matches: x }", `webhook: { ${settings} }`);
+
+/** Every place where a module can be named. */
+const policies = (module: string): string[] => [
+  rule("{ tool_matches: x }", `transform: { module: ${module} }`),
+  `interceptor: { interceptors: [${module}] }\n`,
+  `interceptor: { interceptors: [{ module: ${module} }] }\n`,
+  `interceptor: { method_interceptors: { tools/call: { module: ${module} } } }\n`,
+];
+
+describe("what the start would refuse is a mistake already", () => {
+  test.each(["http://localhost:9/x", "http://127.0.0.1/x", "http://10.0.0.8/x", "http://[::1]/x", "http://0x7f.1/x"])(
+    "a webhook on this machine or in a private network: %s",
+    async (url) => {
+      const { code, message } = await refusal(load(hook(`url: "${url}"`)));
+      expect(code).toBe("BAD_POLICY");
+      expect(message).toContain(
+        "/p.yaml:5:35: This webhook cannot be used: it is on this machine or in a private network",
+      );
+      expect(message).toContain("= Set allow_private: true on it if that is what you want");
+      expect((await load(hook(`url: "${url}", allow_private: true`))).warnings).toEqual([]);
+    },
+  );
+
+  test("a module that is not there, wherever it is named", async () => {
+    writeFileSync(join(folder, "there.mjs"), "export default () => {};");
+    for (const text of policies("./gone.mjs")) {
+      const { message } = await refusal(load(text));
+      expect(message).toContain("There is no module ./gone.mjs");
+      expect(message).toContain("= Paths are relative to the folder of the policy file");
+    }
+    for (const text of policies("./there.mjs")) expect((await load(text)).warnings).toEqual([]);
+    for (const text of policies("some-package")) expect((await load(text)).warnings).toEqual([]);
+  });
+
+  test("a program that is not there is a warning, because it may come", async () => {
+    const { warnings } = await load(rule("{ tool_matches: x }", "run_script: { path: ./gone.sh }"));
+    expect(warnings.map(({ message }) => message)).toEqual(["There is no program ./gone.sh"]);
+    expect((await load(rule("{ tool_matches: x }", "run_script: { path: gone }"))).warnings).toEqual([]);
   });
 });

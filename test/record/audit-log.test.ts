@@ -12,6 +12,12 @@ import { clearDesks, createDesk, event, smallDisk } from "../support/audit.ts";
 
 afterAll(clearDesks);
 
+/** Circumstances that are all this text. */
+function circumstances(text: string) {
+  const names = { identity: text, server: text, mcpSession: text, policy: text, reason: text };
+  return { ...names, client: { name: text, version: text }, metadata: { note: text } };
+}
+
 /** What the log makes of one event. */
 function written(changes: Partial<AuditEvent>): { line: string; record: Record<string, unknown> } {
   const desk = createDesk();
@@ -37,7 +43,7 @@ describe("records", () => {
         seq: 0,
         type: "open",
         time: "2026-01-01T00:00:00.000Z",
-        version: 1,
+        version: 2,
         key: "5d6ff6404fb0609a",
         seals: [],
         mac: expect.stringMatching(/^[\w-]{24}$/),
@@ -117,11 +123,60 @@ describe("records", () => {
   test("any text comes back as it went in, on one line that shows all there is", () => {
     fc.assert(
       fc.property(fc.string({ unit: "binary", maxLength: 30 }), (text) => {
-        const line = `{${encodeEvent(event({ tool: text, method: text, rule: text }))}}`;
-        expect(JSON.parse(line)).toMatchObject({ tool: text, method: text, rule: text });
+        const line = `{${encodeEvent(event({ tool: text, method: text, rule: text, ...circumstances(text) }))}}`;
+        const { mcpSession, ...same } = circumstances(text);
+        expect(JSON.parse(line)).toMatchObject({
+          tool: text,
+          method: text,
+          rule: text,
+          mcp_session: mcpSession,
+          ...same,
+        });
         expect(line).not.toMatch(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/u);
       }),
     );
+  });
+
+  const CIRCUMSTANCES = {
+    identity: "alice",
+    client: { name: 'c"', version: "1" },
+    server: "http://server/mcp",
+    mcpSession: "m-1",
+    policy: "0123456789ab",
+    reason: "no",
+    metadata: { log: "x", deep: [{ log: "y" }] },
+  };
+
+  test("a record says who, by what and why, where that is known", () => {
+    const { mcpSession, ...same } = CIRCUMSTANCES;
+    expect(written(CIRCUMSTANCES).record).toMatchObject({ ...same, mcp_session: mcpSession });
+    const bare = written({ client: { name: "c", version: null } }).record;
+    expect(bare).toMatchObject({ client: { name: "c", version: null } });
+    for (const name of ["identity", "server", "mcp_session", "policy", "reason", "metadata", "status", "times"]) {
+      expect(bare).not.toHaveProperty(name);
+    }
+  });
+
+  test("and of that only what is wanted", () => {
+    const desk = createDesk();
+    const log = desk.open({ fields: new Set(["identity", "policy"]) });
+    log.write(event({ ...CIRCUMSTANCES, kind: "login", status: 401, address: "::1", times: 3 }));
+    log.close();
+    const [, record] = desk.records();
+    expect(record).toMatchObject({ identity: "alice", policy: "0123456789ab", status: 401, address: "::1", times: 3 });
+    for (const name of ["client", "server", "mcp_session", "reason", "metadata"]) {
+      expect(record).not.toHaveProperty(name);
+    }
+  });
+
+  test("metadata that looks like a record is not taken for one", () => {
+    const desk = createDesk();
+    const log = desk.open();
+    const like = { log: "AQEBAQEBAQEBAQEB", seq: 1, type: "event", text: '{"log":"' };
+    log.write(event({ metadata: like, client: { name: '{"log":"', version: '{"log":"' } }));
+    log.close();
+    expect(desk.verify()).toMatchObject({ findings: [], records: 3, chains: 1 });
+    expect(desk.records()[1]["metadata"]).toEqual(like);
   });
 
   test("of a name that was cut the record says how long it was", () => {

@@ -1,5 +1,5 @@
 import { copyFileSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import * as fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { verifyAudit } from "../../src/record/audit-verify.ts";
@@ -210,7 +210,7 @@ describe("tampering", () => {
   });
 
   test("a format that is not known is not guessed at", () => {
-    expect(findings(lines.with(0, lines[0].replace('"version":1', '"version":2')))).toEqual([
+    expect(findings(lines.with(0, lines[0].replace('"version":2', '"version":3')))).toEqual([
       "line 1: chain A has a format that this version does not know",
     ]);
   });
@@ -226,7 +226,7 @@ async function appended(scrap: (line: string) => string): Promise<{ findings: st
   const own = createDesk();
   own.chain(1);
   const log = own.open();
-  log.write(event());
+  log.write(event({ client: { name: "c", version: "1" }, metadata: { a: {} } }));
   await log.flush();
   writeFileSync(own.file, scrap(own.lines()[4]), { flag: "a" });
   log.write(event());
@@ -241,7 +241,7 @@ describe("what a writer finds at the end of the file", () => {
   const strange = "bytes that are no line of the log, and no record accounts for them";
 
   test.each<[string, (line: string) => string]>([
-    ["a whole event without a mac", (line) => `${forge(line).slice(0, -35)}}`],
+    ["a whole event without a mac", (line) => `${forge(line).slice(0, -34)}}`],
     ["a whole event with something after it", (line) => `${forge(line)} `],
     [
       "an event of a chain that there is not",
@@ -259,7 +259,8 @@ describe("what a writer finds at the end of the file", () => {
   });
 
   test("the beginning of the next record is accounted for, with a note", async () => {
-    for (const length of [1, 8, 12, 24, 30, 45, 60, 200]) {
+    // The longest one has the objects inside it whole, and lacks its mac.
+    for (const length of [1, 8, 12, 24, 30, 45, 60, 200, 330]) {
       const { findings, notes } = await appended((line) => forge(line).slice(0, length));
       expect(findings).toEqual([]);
       expect(notes).toEqual([
@@ -463,5 +464,36 @@ describe("ends", () => {
     );
     rmSync(own.keyFile);
     expect(() => own.verify()).toThrow(expect.objectContaining({ code: "NO_AUDIT_KEY" }));
+  });
+});
+
+/** A desk with the key of the log from an earlier version. */
+function withKey(): Desk {
+  const own = createDesk();
+  mkdirSync(dirname(own.keyFile), { recursive: true });
+  writeFileSync(own.keyFile, "k".repeat(32), { mode: 0o600 });
+  return own;
+}
+
+describe("a log of an earlier version", () => {
+  // Written by the first release, with the key that is 32 times the letter k.
+  const old = readFileSync(new URL("../fixtures/audit/version-1.jsonl", import.meta.url), "utf8");
+
+  test("is verified as ever", () => {
+    const own = withKey();
+    writeFileSync(own.file, old);
+    expect(own.verify()).toMatchObject({ findings: [], records: 7, chains: 1 });
+    writeFileSync(own.file, old.replace("delete_everything", "list_notes"));
+    expect(found(own.verify())).toEqual([
+      expect.stringMatching(/^line 4: record 3 of chain .* was changed or put in$/),
+    ]);
+  });
+
+  test("is gone on with, in the version of today", () => {
+    const own = withKey();
+    writeFileSync(own.file, old);
+    own.chain(1);
+    expect(own.verify()).toMatchObject({ findings: [], records: 10, chains: 2 });
+    expect(own.records().flatMap(({ version = [] }) => version)).toEqual([1, 2]);
   });
 });

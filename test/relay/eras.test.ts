@@ -90,14 +90,15 @@ describe("each era has a list of its own", () => {
   });
 });
 
-test("what the list of a server without tools looks like is the server's affair", async () => {
+test("the list of a server that declares no tools is empty, with what a list of this era must say", async () => {
   const { client, server, heard } = stage(denying("^denied_tool$"));
   await client(`{"jsonrpc":"2.0","id":1,"method":"server/discover","params":{${META}}}\n`);
   await server(answer(1, '{"resultType":"complete","capabilities":{},"ttlMs":0,"cacheScope":"public"}'));
   heard("client");
   heard("server");
   await client(list(2));
-  expect(heard("server")).toBe(list(2));
+  expect(heard("server")).toBe("");
+  expect(heard("client")).toBe(answer(2, '{"resultType":"complete","tools":[],"ttlMs":0,"cacheScope":"private"}'));
 });
 
 /** A relay with one call of the new era on its way. */

@@ -22,15 +22,27 @@ const PING = '{"jsonrpc":"2.0","id":"after","method":"ping"}\n';
 const PONG = '{"jsonrpc":"2.0","id":"after","result":{}}\n';
 
 describe("a server without tools", () => {
-  test("has no tool to call, and is itself asked for its list", async () => {
+  test("has no tool to call, and an empty list", async () => {
     const { client, server, heard } = stage(denying("^x$"));
     await client(HELLO);
     await server(hello('{"prompts":{}}'));
     heard("client");
     heard("server");
     await client(list(1), call("a"));
+    expect(heard("server")).toBe("");
+    expect(heard("client")).toBe(
+      '{"jsonrpc":"2.0","id":1,"result":{"tools":[]}}\n' +
+        '{"jsonrpc":"2.0","id":2,"error":{"code":-32601,"message":"Tool not found: a"}}\n',
+    );
+  });
+
+  test("is asked for its list itself where nothing is filtered", async () => {
+    const { client, server, heard } = stage(OPEN);
+    await client(HELLO);
+    await server(hello('{"prompts":{}}'));
+    heard("server");
+    await client(list(1));
     expect(heard("server")).toBe(list(1));
-    expect(heard("client")).toBe('{"jsonrpc":"2.0","id":2,"error":{"code":-32601,"message":"Tool not found: a"}}\n');
   });
 
   test("may say so by not knowing the method", async () => {

@@ -52,3 +52,19 @@ test("a call before the list is known waits for the list, which we fetch ourselv
   expect(heard("client")).toBe(`{"jsonrpc":"2.0","id":4,"result":{}}\n${notFound("file_a", 2)}`);
   expect(heard("server")).toBe(call("b", 3));
 });
+
+test("a filter that only watches notes and counts what it would have refused, also before it knows the list", async () => {
+  const { client, server, heard, witness, events } = stage(denying("^secret_"), { observe: true });
+  const notes = (): (string | null)[] => events.map(({ note }) => note);
+  await client(call("secret_one", 1), call("other", 2));
+  expect(heard("server")).toBe(call("secret_one", 1) + call("other", 2));
+  expect(notes()).toEqual(["would:deny:tools", null]);
+  await client('{"jsonrpc":"2.0","id":3,"method":"tools/list"}\n');
+  const tools = '[{"name":"secret_one","inputSchema":{}},{"name":"known","inputSchema":{}}]';
+  const list = `{"jsonrpc":"2.0","id":3,"result":{"tools":${tools}}}\n`;
+  await server(list);
+  expect(heard("client")).toBe(list);
+  await client(call("secret_one", 4), call("other", 5), call("known", 6));
+  expect(notes().slice(-4)).toEqual(["would:hide:tools", "would:deny:tools", "would:deny:tools", null]);
+  expect(witness.counts()).toMatchObject({ "would deny tools": 3, "would hide tools": 1 });
+});

@@ -192,3 +192,77 @@ test("a batch is judged message by message", async () => {
   expect(heard("server")).toBe(`[${members[1]}]\n`);
   expect(heard("client")).toContain("Prompt not found: deploy");
 });
+
+function set(links: "keep" | "cut" | "block" | null): Policy {
+  return hiding({ resources: { deny: ["^file:///secret/", "^vault:"], links } });
+}
+
+function message(content: string): string {
+  return `{"role":"user","content":${content}}`;
+}
+
+describe("links to hidden resources in what tools and prompts return", () => {
+  const call = ask("tools/call", '{"name":"find"}');
+  const shown = '{"type":"resource_link","uri":"file:///public/a","name":"a"}';
+  const hidden = `{"type":"resource_link","uri":"${URI}","name":"k"}`;
+  const embedded = '{"type": "resource", "resource": {"uri":"vault:x","text":"1.0"} }';
+  test("stay as they are unless something else is asked for", async () => {
+    for (const links of ["keep", null] as const) {
+      const said = answer(`{"content":[${shown}, ${hidden},${embedded}]}`);
+      expect(await play(set(links), { client: call }, { server: said })).toEqual({ server: call, client: said });
+    }
+  });
+
+  test.each([
+    [`{"content":[${shown}, ${hidden},${embedded}], "n":1.0}`, `{"content":[${shown}], "n":1.0}`],
+    [`{"content":[${hidden}]}`, '{"content":[]}'],
+    [
+      // However it is spelled, and whatever type it says it has.
+      `{"content":[{"type":"text","ur\\u0069":"FILE:///public/../secret/key"}, ${shown}]}`,
+      `{"content":[${shown}]}`,
+    ],
+    // What some clients may take for a link that nobody judged.
+    [
+      `{"content":[{"type":"resource_link","uri":"file:///public/a","URI":"${URI}"},${shown}]}`,
+      `{"content":[${shown}]}`,
+    ],
+    [`{"content":[{"type":"resource_link","uri":7},${shown}]}`, `{"content":[${shown}]}`],
+    [`{"content":[{"type":"text","text":"${URI}"}]}`, `{"content":[{"type":"text","text":"${URI}"}]}`],
+  ])("are cut out of a result, and nothing else is: %s", async (said, left) => {
+    const { client } = await play(set("cut"), { client: call }, { server: answer(said) });
+    expect(client).toBe(answer(left));
+  });
+
+  test("are cut out of the messages of a prompt and out of the results of tasks", async () => {
+    const prompt = ask("prompts/get", '{"name":"p"}');
+    const messages = [message(hidden), message(`[${hidden},${shown}]`), message(shown)];
+    const left = [message(`[${shown}]`), message(shown)];
+    expect(
+      (await play(set("cut"), { client: prompt }, { server: answer(`{"messages":[${messages.join(",")}]}`) })).client,
+    ).toBe(answer(`{"messages":[${left.join(",")}]}`));
+    const task = ask("tasks/get", '{"taskId":"t"}');
+    const state = (content: string): string => answer(`{"taskId":"t","result":{"content":[${content}]}}`);
+    expect((await play(set("cut"), { client: task }, { server: state(hidden) })).client).toBe(state(""));
+  });
+
+  test("block the result where that is asked for, and it is in the log", async () => {
+    const { client, server, heard, said, events } = stage(set("block"));
+    await client(call);
+    await server(answer(`{"content":[${shown},${embedded}]}`));
+    expect(heard("client")).toBe(
+      refusal(
+        '{"code":-32001,"message":"Blocked by policy: the result has a link to a resource that is hidden","data":{"rule":"resources.links","action":"block"}}',
+      ),
+    );
+    expect(said.join()).toContain('rule="resources" resource="vault:x"');
+    expect(events.at(-1)).toMatchObject({ verdict: "deny", rule: "resources" });
+    await client(ask("tools/call", '{"name":"find"}', 2));
+    await server(answer(`{"content":[${shown}]}`, 2));
+    expect(heard("client")).toBe(answer(`{"content":[${shown}]}`, 2));
+  });
+
+  test("are not looked for in a result that clients may read in two ways: it does not pass", async () => {
+    const said = answer(`{"content":[],"Content":[${hidden}]}`);
+    expect((await play(set("cut"), { client: call }, { server: said })).client).toContain("Invalid response");
+  });
+});

@@ -243,17 +243,15 @@ describe("whoever attacks", () => {
     expect(relay.heard("client").split("\n").at(-2)).toBe(page([], "", 7).trim());
   });
 
-  test("with tools that it says it does not have, and pages that nobody asks for", async () => {
-    const { client, server, heard, lists } = pinning();
+  test("with tools that it says it does not have: it is not asked for them", async () => {
+    const { client, server, heard } = pinning();
     await client('{"jsonrpc":"2.0","id":0,"method":"initialize","params":{}}\n');
     await server('{"jsonrpc":"2.0","id":0,"result":{"protocolVersion":"2025-11-25","capabilities":{}}}\n');
     heard("server");
     heard("client");
     await client(list());
-    expect(heard("server")).toBe(list());
-    await server(page([tool("a")], ',"nextCursor":"2"'));
-    expect(heard("client")).toBe('{"jsonrpc":"2.0","id":1,"error":{"code":-32603,"message":"Internal proxy error"}}\n');
-    expect(await lists([tool("a")])).toEqual(["a"]);
+    expect(heard("server")).toBe("");
+    expect(heard("client")).toBe('{"jsonrpc":"2.0","id":1,"result":{"tools":[]}}\n');
   });
 
   test("with names that look like accepted ones", async () => {

@@ -31,7 +31,7 @@ function pumping(outcome: (line: string) => Outcome) {
       return outcome(seen.at(-1) ?? "");
     },
   } as Partial<Passage> as Passage;
-  const witness = { trouble() {}, saw() {}, lost() {}, count() {}, counts: () => ({}) };
+  const witness = { trouble() {}, saw() {}, lost() {}, refusedLogin() {}, count() {}, counts: () => ({}), end() {} };
   const ended = pump(
     {
       direction: "up",

@@ -4,6 +4,7 @@ import {
   type CatalogueKeeper,
   createCatalogue,
   MAX_CATALOGUE_BYTES,
+  MAX_FAULTS,
   MAX_PAGES,
   MAX_TOOLS,
 } from "../../src/session/catalogue.ts";
@@ -98,10 +99,31 @@ test("a change makes the whole list unknown", () => {
   expect(names(catalogue)).toEqual([]);
 });
 
-test("a server without tools has none, and nobody is answered from that", () => {
+test("a server that refuses to list its tools has none, and nobody is answered from that", () => {
   const catalogue = createCatalogue();
-  catalogue.learnNone();
-  expect(catalogue).toMatchObject({ isComplete: true, isFresh: false, tools: [] });
+  catalogue.learnNone("refused");
+  expect(catalogue).toMatchObject({ isComplete: true, isFresh: false, tools: [], frame: null });
+});
+
+test.each([
+  ["stateful", '{"tools":[]}'],
+  ["stateless", '{"resultType":"complete","tools":[],"ttlMs":0,"cacheScope":"private"}'],
+] as const)("a server that declares no tools has an empty list, in the %s era", (era, text) => {
+  const catalogue = createCatalogue(() => 0, false, era);
+  catalogue.learnNone("not-declared");
+  expect(catalogue).toMatchObject({ isComplete: true, isFresh: true, tools: [] });
+  expect(`${catalogue.frame?.before.toString()}${catalogue.frame?.after.toString()}`).toBe(text);
+});
+
+test("bad entries are counted over all pages, and the first ten are described", () => {
+  const catalogue = createCatalogue();
+  learn(catalogue, `{"tools":[${tool("a")},null],"nextCursor":"2"}`, null);
+  learn(catalogue, `{"tools":[${Array(MAX_FAULTS).fill("7").join(",")},${tool("b")}]}`, "2");
+  expect(names(catalogue)).toEqual(["a", "b"]);
+  expect(catalogue.faults.count).toBe(MAX_FAULTS + 1);
+  expect(catalogue.faults.first.map(({ entry }) => entry)).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
+  learn(catalogue, `{"tools":[${tool("a")}]}`, null);
+  expect(catalogue.faults).toEqual({ count: 0, first: [] });
 });
 
 test("an entry that is no tool is not among the tools", () => {

@@ -26,6 +26,7 @@ describe("the names in a list", () => {
       `{"tools":[${tool("7")},${tool("null")},${tool('["a"]')}]}`,
       [null, null, null],
     ],
+    ["what is not an object is not a tool", `{"tools":[null,7,false,${tool('"a"')}]}`, [null, null, null, "a"]],
     ["no name is no tool", '{"tools":[{"inputSchema":{}},{}]}', [null, null]],
     [
       "no schema is no tool",
@@ -57,7 +58,6 @@ describe("what is no list, or one that peers may read differently", () => {
     ["tools and something unseen", '{"tools":[],"tools\\u200b":[]}'],
     ["an entry that is text", '{"tools":["denied_tool"]}'],
     ["an entry that is a list", '{"tools":[[]]}'],
-    ["an entry that is null", '{"tools":[null]}'],
     ["another case of a name", '{"tools":[{"name":"a","Name":"b","inputSchema":{}}]}'],
     ["a name in full width", '{"tools":[{"name":"a","ｎame":"b","inputSchema":{}}]}'],
     ["another case of a schema", '{"tools":[{"name":"a","inputSchema":{},"InputSchema":{}}]}'],
@@ -67,6 +67,18 @@ describe("what is no list, or one that peers may read differently", () => {
   ])("%s", (_what, result) => {
     expect(page(result)).toBeUndefined();
   });
+});
+
+test("an entry that is not a tool says why", () => {
+  const bad = `null,{"inputSchema":{}},${tool(`"${"x".repeat(1025)}"`)},${tool('"\\ud800"')},{"name":"b\\u001b","inputSchema":[]}`;
+  expect(page(`{"tools":[${bad},${tool('"a"')}]}`)?.tools.map(({ fault }) => fault)).toEqual([
+    "it is not an object",
+    "its name is missing or is not text",
+    "its name has more than 1024 characters",
+    "its name is not valid Unicode",
+    "inputSchema of b\\u001b is not an object",
+    null,
+  ]);
 });
 
 test.each([

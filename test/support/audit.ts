@@ -27,6 +27,16 @@ export function event(changes: Partial<AuditEvent> = {}): AuditEvent {
     note: null,
     latency: null,
     sent: null,
+    identity: null,
+    client: null,
+    server: null,
+    mcpSession: null,
+    policy: null,
+    reason: null,
+    metadata: null,
+    status: null,
+    address: null,
+    times: null,
     ...changes,
   };
 }

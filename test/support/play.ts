@@ -67,7 +67,8 @@ export function stage(policy: Policy, options: StageOptions = {}) {
   const toServer = createOutlet(collector(heard.server), () => {});
   const session = createSession({
     maxOpenCalls: options.maxOpenCalls ?? 1000,
-    learnsTools: () => policy.tools !== null,
+    learnsTools: () => policy.tools !== null || policy.results != null,
+    readsEras: () => policy.results != null,
     keepsTools: options.keepsTools ?? false,
     onLearnt: options.onLearnt ?? (() => {}),
     onExhausted: options.onExhausted ?? (() => {}),

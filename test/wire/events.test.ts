@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { createEventFramer, type EventFrame, pickData, replaceData } from "../../src/wire/events.ts";
+import { cleanEvent, type EventFrame, pickData, replaceData } from "../../src/wire/event-fields.ts";
+import { createEventFramer } from "../../src/wire/events.ts";
 import { settledMemory } from "../support/memory.ts";
 
 interface Seen {
@@ -111,7 +112,7 @@ test("where the stream is cut changes neither the events nor the bytes", () => {
 });
 
 /** The frames of a stream that arrives in these chunks, as they are handed on after each. */
-function frames(...chunks: string[]): EventFrame[][] {
+function frames(...chunks: (string | Buffer)[]): EventFrame[][] {
   let handed: EventFrame[] = [];
   const framer = createEventFramer(1000, { event: (frame) => handed.push(frame), excess: () => {}, tail: () => {} });
   return chunks.map((chunk) => {
@@ -141,14 +142,25 @@ test("a stream may begin with a BOM, an event may not", () => {
   expect(shown(first)).toBe("\uFEFFdata: 1\n\n");
 });
 
-test.each(["\n", "\r", "\r\n"])("data is replaced wherever it stands, in lines that end with %j", (end) => {
-  for (const before of ["", "\uFEFF"]) {
-    const lines = [`${before}data: old`, "data", "data:old", "id: 5", ": c", "event: message", "data: old", "", ""];
-    const [[frame]] = frames(lines.join(end));
-    const replaced = replaceData(frame, Buffer.from("new")).toString("utf8");
-    expect(replaced).toBe(`${before}data: new\nid: 5${end}: c${end}event: message${end}${end}`);
-    expect(replaceData(frame, null).toString("utf8")).toBe(`${before}id: 5${end}: c${end}${end}`);
-  }
+test.each(["\n", "\r\n"])("data is replaced wherever it stands, in lines that end with %j", (end) => {
+  const lines = ["data: old", "data:old", "id: 5", ": c", "event: message", "data: old", "", ""];
+  const [[frame]] = frames(lines.join(end));
+  const replaced = replaceData(frame, Buffer.from("new")).toString("utf8");
+  expect(replaced).toBe(`data: new\nid: 5${end}: c${end}event: message${end}${end}`);
+  expect(replaceData(frame, null).toString("utf8")).toBe(`id: 5${end}: c${end}${end}`);
+});
+
+test.each([
+  ["with a byte order mark", "\uFEFFevent: message\ndata: old\nid: 5\nretry: 7\n\n"],
+  ["with CR alone", "event: message\rdata: old\rid: 5\rretry: 7\r\r"],
+  ["with fields that nobody knows", "odd: old\n data: old\nevent: message\nData: old\nid: 5\nretry: 7\ndata: old\n\n"],
+  ["with fields that stand twice", "event: x\nid: 4\nretry: 7\nid: 5\nevent: message\ndata: old\n\n"],
+])("an event %s is written anew, and keeps what is known of it", (_, text) => {
+  const [[frame]] = frames(text);
+  expect(replaceData(frame, Buffer.from("new")).toString("utf8")).toBe(
+    "event: message\nid: 5\nretry: 7\ndata: new\n\n",
+  );
+  expect(replaceData(frame, null).toString("utf8")).toBe("id: 5\nretry: 7\n\n");
 });
 
 test("data replaced in any event leaves none of the old", () => {
@@ -157,14 +169,72 @@ test("data replaced in any event leaves none of the old", () => {
   const event = fc.tuple(fc.constantFrom("", "\uFEFF"), fc.array(line, { minLength: 1, maxLength: 8 }), end);
   fc.assert(
     fc.property(event, ([bom, lines, lineEnd]) => {
-      const text = bom + [...lines, "", ""].join(lineEnd);
+      const text = bom + [...lines, "data: old", "", ""].join(lineEnd);
       const [[frame]] = frames(text);
       const [[after]] = frames(replaceData(frame, Buffer.from("new")).toString("utf8"));
-      const wanted = frame.data === null && !/(^|[\r\n\uFEFF])data/.test(text) ? null : "new";
       const { data } = after;
-      expect(data === null ? null : data.bytes.toString("utf8", data.start, data.end)).toBe(wanted);
+      expect(data === null ? null : data.bytes.toString("utf8", data.start, data.end)).toBe("new");
     }),
   );
+});
+
+const NEXT_LINE = "\u0085";
+
+test.each([
+  ["data: {}\n\n"],
+  ["data:{}\r\n\r\n"],
+  ["event: message\nid: 1\nretry: 10\n: a comment\t~\ndata: {}\n\n"],
+  ['data: {"a":\ndata: 1}\n\n'],
+  ['data: ["é", "\u{1f600}", "\u00a0\ufeff"]\n\n'],
+  ["id: 1\ndata: \n\n"],
+  ["event: message\nid: 1\ndata:\n\n"],
+  [":\n\n"],
+  ["id:\n\n"],
+  ["\n"],
+  ["data: {}\r\n\r"],
+])("every reader takes %j for the same event", (text) => {
+  expect(frames(text)[0].map(({ isPlain }) => isPlain)).toEqual([true]);
+});
+
+test.each([
+  ["a byte order mark", "\uFEFFid: 1\n\n", "id: 1\n\n"],
+  ["one that was decoded wrongly", "\u00ef\u00bb\u00bfdata: {}\n\n", ""],
+  ["a CR alone", "id: 1\rretry: 2\r\r", "id: 1\nretry: 2\n\n"],
+  ["a CR behind a field", "data:\r{}\n\n", "data: \n\n"],
+  ["a field that nobody knows", "datum: {}\n\n", ""],
+  ["a field in capital letters", "Data: {}\n\n", ""],
+  ["a space before a field", " data: {}\n\n", ""],
+  ["a field without a colon", "data\nid: 1\n\n", "id: 1\ndata: \n\n"],
+  ["a vertical tab in a comment", ": x\vdata: {}\n\n", ""],
+  ["a form feed in a name", "event: x\fdata: {}\ndata: \n\n", "data: \n\n"],
+  ["a file separator in an id", "id: x\u001cdata: {}\ndata: \n\n", "data: \n\n"],
+  ["a next line in a comment", `:${NEXT_LINE}data: {}\nid: 1\n\n`, "id: 1\n\n"],
+  ["a line separator in an id", "id: 1\u2028data: {}\n\n", ""],
+  ["a NUL in an id", "id: 1\0\n\n", ""],
+  ["bytes that are not UTF-8", Buffer.from(": \xff\nid: 1\n\n", "latin1"), "id: 1\n\n"],
+  ["a name without data", "event: endpoint\nid: 1\n\n", "id: 1\n\n"],
+  ["a name with empty data", "event: endpoint\ndata:\n\n", "data: \n\n"],
+  ["blanks around an id", "id: 1 \n\n", ""],
+  ["blanks around a name", "event:  endpoint\t\ndata: \n\n", "data: \n\n"],
+  ["two ids", "id: 1\nid: 2\n\n", "id: 2\n\n"],
+  ["a time that is not a number", "retry: 1 \nid: 1\n\n", "id: 1\n\n"],
+  ["a time that is too long", "retry: 1234567890\n\n", ""],
+])("an event that carries nothing and has %s is not sent on as it came", (_, text, left) => {
+  const [[frame]] = frames(text);
+  expect(frame.data).toBeNull();
+  expect(frame.isPlain).toBe(false);
+  expect(cleanEvent(frame).toString("utf8")).toBe(left);
+});
+
+test.each([
+  ["a byte order mark", "\uFEFFdata: {}\n\n"],
+  ["a next line", `data: "${NEXT_LINE}"\n\n`],
+  ["a line separator", 'data: "\u2028"\n\n'],
+  ["a paragraph separator", 'data: "\u2029"\n\n'],
+  ["a line that is a message by itself", 'data: {"a":\ndata:  {"b":1} \ndata: }\n\n'],
+  ["a line that is a list by itself", "data: [\ndata: []\ndata: ]\n\n"],
+])("data with %s is not sent on as it came", (_, text) => {
+  expect(frames(text)[0][0].isPlain).toBe(false);
 });
 
 test("the data of an event that is not kept is picked out, however it was cut", () => {
@@ -178,6 +248,29 @@ test("the data of an event that is not kept is picked out, however it was cut", 
       expect(picked).toBe(' {"id":7} 8');
     }),
   );
+});
+
+test.each(["x\r", "x\n", "data:\r", "data:\n", ":\r\n", "id\r"])("a million lines like %j are read at once", (line) => {
+  const text = `${line.repeat(1_000_000)}data: 1\n\n`;
+  let data = 0;
+  const before = performance.now();
+  const framer = createEventFramer(20_000_000, {
+    event: (frame) => (data += frame.data?.end ?? 0),
+    excess: () => {},
+    tail: () => {},
+  });
+  framer.push(Buffer.from(text));
+  expect(data).toBeGreaterThan(0);
+  expect(performance.now() - before).toBeLessThan(2000);
+});
+
+test.each(["x\r\r", "x\n\n", "\r", "x\r\n\r\n"])("a million events like %j are read at once", (event) => {
+  let count = 0;
+  const before = performance.now();
+  const framer = createEventFramer(1000, { event: () => count++, excess: () => {}, tail: () => {} });
+  framer.push(Buffer.from(event.repeat(1_000_000)));
+  expect(count).toBe(1_000_000);
+  expect(performance.now() - before).toBeLessThan(4000);
 });
 
 /** Milliseconds that reading one event takes, and by how many bytes the heap was larger at its end. */

@@ -36,7 +36,7 @@ test("a body is as long as its head says", () => {
 });
 
 test("a body in chunks is the chunks, without what is said about them", () => {
-  const chunks = "3;x=y\r\nabc\r\nA \r\n0123456789\r\n0\r\nTrailer: x\r\n\r\n";
+  const chunks = "3;x=y\r\nabc\r\nA\r\n0123456789\r\n0\r\nTrailer: x\r\n\r\n";
   expect(read([`HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n${chunks}`])).toEqual([
     "head 200 Transfer-Encoding chunked",
     "body abc",

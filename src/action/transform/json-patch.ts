@@ -1,9 +1,10 @@
-import { canonicalText } from "../../message/canonical.ts";
+import { canonicalBytes } from "../../message/canonical.ts";
 import { OPEN_ARRAY, OPEN_OBJECT } from "../../message/characters.ts";
 import { splice } from "../../message/edit.ts";
 import type { Span } from "../../message/envelope.ts";
 import { whole } from "../../message/message.ts";
 import type { PatchOperation, PatchPath } from "../../policy/json-patch.ts";
+import { beginWork, spend, type Work, walkSteps } from "../../policy/rules/work.ts";
 import { type Change, findAt, insertElement, NO_CHANGE, problem, removeAt, setAt } from "../change.ts";
 import { encodeJson } from "../encode.ts";
 
@@ -11,10 +12,16 @@ import { encodeJson } from "../encode.ts";
  * Applies a JSON Patch to a value: all of it or nothing. Each operation is a splice, so that what is not meant keeps its
  * bytes, and what is moved or copied is spelled as it was.
  */
-export function applyPatch(bytes: Buffer, span: Span, operations: readonly PatchOperation[]): Change {
+export function applyPatch(
+  bytes: Buffer,
+  span: Span,
+  operations: readonly PatchOperation[],
+  work: Work = beginWork(),
+): Change {
   let value = bytes.subarray(span.start, span.end);
   for (const [index, operation] of operations.entries()) {
-    for (const step of stepsOf(value, operation)) {
+    for (const step of stepsOf(value, operation, work)) {
+      spend(work, 2 * walkSteps(value.length));
       const change = step(value);
       if ("problem" in change) return problem(`operation ${index + 1}, ${operation.op}: ${change.problem}`);
       if (change.edits.length > 0) value = splice(whole(value), change.edits);
@@ -26,7 +33,7 @@ export function applyPatch(bytes: Buffer, span: Span, operations: readonly Patch
 
 type Step = (value: Buffer) => Change;
 
-function stepsOf(value: Buffer, operation: PatchOperation): Step[] {
+function stepsOf(value: Buffer, operation: PatchOperation, work: Work): Step[] {
   switch (operation.op) {
     case "add":
       return [(now) => add(now, operation.path, encodeJson(operation.value))];
@@ -35,7 +42,7 @@ function stepsOf(value: Buffer, operation: PatchOperation): Step[] {
     case "remove":
       return [(now) => requireAt(now, operation.path), (now) => removeAt(now, all(now), operation.path)];
     case "test":
-      return [(now) => test(now, operation.path, encodeJson(operation.value))];
+      return [(now) => test(now, operation.path, encodeJson(operation.value), work)];
     case "copy":
     case "move": {
       const { op, from, path } = operation;
@@ -68,11 +75,13 @@ function requireAt(value: Buffer, path: PatchPath): Change {
   return findAt(value, all(value), path) === null ? problem("there is no such value") : NO_CHANGE;
 }
 
-function test(value: Buffer, path: PatchPath, text: string | null): Change {
+function test(value: Buffer, path: PatchPath, text: string | null, work: Work): Change {
   const found = findAt(value, all(value), path);
   if (found === null || text === null) return problem("there is no such value");
   const wanted = Buffer.from(text);
-  const isEqual = canonicalText(value, found) === canonicalText(wanted, all(wanted));
+  spend(work, found.end - found.start);
+  const written = canonicalBytes(value, found, { onWork: (steps) => spend(work, steps) });
+  const isEqual = written.equals(canonicalBytes(wanted, all(wanted)));
   return isEqual ? NO_CHANGE : problem("the value is another one");
 }
 

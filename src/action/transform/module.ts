@@ -9,7 +9,7 @@ import { reasonOf } from "../reason.ts";
  * A transform that somebody else wrote. It gets a copy of the value and returns another one, or undefined where nothing
  * is to change.
  */
-export type TransformFunction = (value: unknown, options: Json, about: TransformSubject) => unknown;
+export type TransformFunction = (value: unknown, options: unknown, about: TransformSubject) => unknown;
 
 /** What a transform is told about the message whose value it gets. */
 export interface TransformSubject {

@@ -1,4 +1,6 @@
 import type { RulePattern } from "../../policy/rules/rule.ts";
+import { spend, type Work } from "../../policy/rules/work.ts";
+import { isSecretMember } from "../../policy/sensitive/credentials.ts";
 import type { Range } from "../../policy/sensitive/finder.ts";
 import { kindsOf, SENSITIVE_KINDS, type SensitiveKind } from "../../policy/sensitive/kinds.ts";
 import type { TextChange } from "./texts.ts";
@@ -14,18 +16,21 @@ export interface RedactOptions {
 export function createRedaction({ kinds, patterns, by }: RedactOptions): TextChange {
   const wanted = new Set(kinds.flatMap((name) => kindsOf(name) ?? unknown(name)));
   const holdsSecretKey = wanted.has("aws");
+  const named = (["api_key", "password"] as const).filter((kind) => wanted.has(kind));
   // Most texts hold nothing: one look tells.
   const hint = new RegExp(Array.from(wanted, (kind) => SENSITIVE_KINDS[kind].hint.source).join("|") || "(?!)");
-  return (text, key) => {
+  return (text, key, work) => {
     if (text.length === 0) return text;
     // Alone it is any forty characters; its name gives it away.
-    if (holdsSecretKey && key !== null && text.length === 40 && SECRET_KEY.test(key)) return named(by, "aws");
+    if (holdsSecretKey && key !== null && text.length === 40 && SECRET_KEY.test(key)) return fillIn(by, "aws");
+    if (key !== null) for (const kind of named) if (isSecretMember(kind, key, text)) return fillIn(by, kind);
     const found: Found[] = [];
     if (hint.test(text)) {
+      if (work !== undefined) spend(work, (text.length * wanted.size) >> 3);
       for (const kind of wanted) for (const range of SENSITIVE_KINDS[kind].find(text)) found.push({ ...range, kind });
     }
     for (const pattern of patterns)
-      for (const range of places(pattern, text)) found.push({ ...range, kind: "pattern" });
+      for (const range of places(pattern, text, work)) found.push({ ...range, kind: "pattern" });
     return found.length === 0 ? text : replace(text, found, by);
   };
 }
@@ -36,8 +41,8 @@ interface Found extends Range {
 
 const SECRET_KEY = /secret_?access_?key$/i;
 
-function places(pattern: RulePattern, text: string): readonly Range[] {
-  if (pattern.findAll !== undefined) return pattern.findAll(text).filter(({ start, end }) => end > start);
+function places(pattern: RulePattern, text: string, work: Work | undefined): readonly Range[] {
+  if (pattern.findAll !== undefined) return pattern.findAll(text, work).filter(({ start, end }) => end > start);
   return pattern.test(text) ? [{ start: 0, end: text.length }] : [];
 }
 
@@ -50,14 +55,14 @@ function replace(text: string, found: Found[], by: string): string {
     const { start, kind } = found[index];
     let { end } = found[index];
     for (index++; index < found.length && found[index].start < end; index++) end = Math.max(end, found[index].end);
-    pieces.push(text.slice(at, start), named(by, kind));
+    pieces.push(text.slice(at, start), fillIn(by, kind));
     at = end;
   }
   pieces.push(text.slice(at));
   return pieces.join("");
 }
 
-function named(by: string, kind: string): string {
+function fillIn(by: string, kind: string): string {
   return by.replaceAll("{kind}", kind);
 }
 

@@ -3,9 +3,13 @@ import { eachText } from "../../message/each-text.ts";
 import type { Edit } from "../../message/edit.ts";
 import type { Span } from "../../message/envelope.ts";
 import { readText } from "../../message/text.ts";
+import { beginWork, spend, walkSteps, type Work } from "../../policy/rules/work.ts";
 
-/** What becomes of a text. `key` is the name of the member whose value it is, null for an element and for a key. */
-export type TextChange = (text: string, key: string | null) => string;
+/**
+ * What becomes of a text. `key` is the name of the member whose value it is, null for an element and for a key. `work` is
+ * what has been spent on the message: what costs more than a look at each character is added to it.
+ */
+export type TextChange = (text: string, key: string | null, work?: Work) => string;
 
 /** How texts are changed. */
 export interface TextOptions {
@@ -19,20 +23,28 @@ export interface TextOptions {
  * The edits that change the texts in a value. Strings are decoded first, so that an escape hides nothing, and only those
  * that change are written anew.
  */
-export function editTexts(bytes: Buffer, span: Span, { keys, isBody }: TextOptions, change: TextChange): Edit[] {
+export function editTexts(
+  bytes: Buffer,
+  span: Span,
+  { keys, isBody }: TextOptions,
+  change: TextChange,
+  work: Work = beginWork(),
+): Edit[] {
   const edits: Edit[] = [];
+  spend(work, walkSteps(span.end - span.start));
   const renamed = new Map<string, number>();
   let key: string | null = null;
   let inMeta = false;
   eachText(bytes, span, ({ start, end, isKey, depth }) => {
     const text = read(bytes, start, end);
+    spend(work, STEPS_PER_TEXT + ((end - start) >> 1));
     if (isKey) {
       key = text;
       if (depth === 1) inMeta = text === "_meta";
       if (isBody && isHandle(text, depth, inMeta)) return false;
       if (!keys) return true;
     }
-    let next = change(text, isKey ? null : key);
+    let next = change(text, isKey ? null : key, work);
     if (!isKey) key = null;
     if (next === text) return true;
     // Two names that are alike now would make a message that nobody can read.
@@ -42,6 +54,9 @@ export function editTexts(bytes: Buffer, span: Span, { keys, isBody }: TextOptio
   });
   return edits;
 }
+
+/** What it costs to begin with a text, however short it is. */
+const STEPS_PER_TEXT = 20;
 
 function read(bytes: Buffer, start: number, end: number): string {
   // Escapes are rare, and their reader looks at each byte. In a long string there is a quicker way to find none.

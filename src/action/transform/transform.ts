@@ -4,6 +4,7 @@ import type { Envelope, Span } from "../../message/envelope.ts";
 import type { Message } from "../../message/message.ts";
 import { readPatch } from "../../policy/json-patch.ts";
 import type { Field, TransformSetting } from "../../policy/rules/rule.ts";
+import { beginWork, spend, type Work } from "../../policy/rules/work.ts";
 import { type Change, findAt, NO_CHANGE, problem } from "../change.ts";
 import { applyPatch } from "./json-patch.ts";
 import { loadTransform, type TransformSubject } from "./module.ts";
@@ -12,8 +13,11 @@ import { stripControl } from "./strip-control.ts";
 import { editTexts, type TextChange } from "./texts.ts";
 import { createTruncation } from "./truncate.ts";
 
-/** Changes the body of a message: its params, its result or its error. What cannot be done is said and must not pass. */
-export type Transform = (message: Message, about: TransformSubject) => Change | Promise<Change>;
+/**
+ * Changes the body of a message: its params, its result or its error. What cannot be done is said and must not pass. Throws
+ * where the message has no more work left.
+ */
+export type Transform = (message: Message, about: TransformSubject, work?: Work) => Change | Promise<Change>;
 
 /** How modules are found and how long they may take. */
 export interface TransformOptions {
@@ -34,22 +38,27 @@ export async function createTransform(setting: TransformSetting, options: Transf
     case "json_patch": {
       const operations = readPatch(setting.operations);
       if ("problem" in operations) throw new Error(operations.problem);
-      return ({ bytes, envelope }) => {
+      return ({ bytes, envelope }, _, work = beginWork()) => {
         const body = bodyOf(envelope);
         return body === null
           ? problem("it has no body")
-          : keepObject(envelope, applyPatch(bytes, body, operations), body);
+          : keepObject(envelope, applyPatch(bytes, body, operations, work), body);
       };
     }
     case "module": {
       const module = await loadTransform(setting, options.folder, options.timeoutMs);
-      return async ({ bytes, envelope }, about) => {
+      return async ({ bytes, envelope }, about, work = beginWork()) => {
         const body = bodyOf(envelope);
-        return body === null ? NO_CHANGE : keepObject(envelope, await module.run(bytes, body, about), body);
+        if (body === null) return NO_CHANGE;
+        spend(work, STEPS_PER_COPIED_BYTE * (body.end - body.start));
+        return keepObject(envelope, await module.run(bytes, body, about), body);
       };
     }
   }
 }
+
+/** A module gets a copy of the body, and what it returns is written and compared with the body. */
+const STEPS_PER_COPIED_BYTE = 4;
 
 /** What a message is about: params, result or error. Null where it has none, or cannot be read. */
 function bodyOf(envelope: Envelope): Span | null {
@@ -68,16 +77,12 @@ function bodyOf(envelope: Envelope): Span | null {
 }
 
 function onTexts(change: TextChange, field: Field | null, keys: boolean): Transform {
-  return ({ bytes, envelope }) => {
+  return ({ bytes, envelope }, _, work = beginWork()) => {
     const body = bodyOf(envelope);
     const span = body === null || field === null ? body : findAt(bytes, body, field.steps);
-    if (span === null) return NO_CHANGE;
-    try {
-      return { edits: editTexts(bytes, span, { keys, isBody: field === null }, change) };
-    } catch (error) {
-      // A pattern that cannot be run on a text, say, because that is too long.
-      return problem(`its texts cannot be judged: ${(error as Error).message}`);
-    }
+    return span === null
+      ? NO_CHANGE
+      : { edits: editTexts(bytes, span, { keys, isBody: field === null }, change, work) };
   };
 }
 

@@ -1,3 +1,6 @@
+// What rules change messages with is code of the same people.
+export type { TransformFunction, TransformSubject } from "../../action/transform/module.ts";
+
 /** A message, as interceptors see it. Values are copies: to change the message, return what it should be. */
 export interface Intercepted {
   readonly kind: "request" | "notification" | "result" | "error";
@@ -21,14 +24,31 @@ export interface Intercepted {
 
 /** What is remembered of the conversation. */
 export interface InterceptedSession {
+  /** The key under which rules count and remember. */
   readonly id: string;
+  /** The id by which client and server know the session, or null. */
+  readonly mcpSessionId: string | null;
   readonly ageMs: number;
+  /** How many messages were judged in it, this one included. */
+  readonly messageCount: number;
+  /** What was counted of each method so far: answers under the method of their request. */
+  readonly methodStats: Readonly<Record<string, MethodCounts>>;
   /** How many calls there were: of a tool, or of all. */
   calls(tool?: string): number;
   /** What was noted before. */
   get(key: string): unknown;
   /** Notes something: JSON. Undefined takes it out. False where there is no room. */
   set(key: string, value: unknown): boolean;
+}
+
+/** What is counted of one method in a session. */
+export interface MethodCounts {
+  readonly requests: number;
+  readonly results: number;
+  readonly errors: number;
+  readonly notifications: number;
+  /** The time that answers took, all together, in milliseconds. */
+  readonly answeredInMs: number;
 }
 
 /** What an interceptor says to a message. Nothing is as good as `allow`. */

@@ -5,6 +5,7 @@ import type { Edit } from "../../message/edit.ts";
 import { showText } from "../../message/text.ts";
 import type { Part } from "../../policy/rules/fields.ts";
 import type { Json } from "../../policy/rules/rule.ts";
+import { countsOf } from "../../policy/rules/sessions.ts";
 import type { Step, StepAnswer, StepContext } from "../step.ts";
 import type { Stop } from "../stop.ts";
 import { BLOCKED } from "../walk.ts";
@@ -14,6 +15,8 @@ import type { Intercepted, Interceptor, InterceptResult, MethodInterceptor } fro
 /** Where an interceptor that somebody else wrote is. */
 export interface ModuleOptions {
   readonly module: string;
+  /** The module as the policy has it. Clients are told that, and not where it is on this machine. */
+  readonly written?: string;
   readonly export: string;
   readonly options: Json;
 }
@@ -80,7 +83,7 @@ async function make(where: ModuleOptions, folder: string, ...hooks: string[]): P
 }
 
 function nameOf(where: ModuleOptions): string {
-  return where.export === "default" ? where.module : where.export;
+  return where.export === "default" ? (where.written ?? where.module) : where.export;
 }
 
 function plain(options: Json): unknown {
@@ -112,6 +115,13 @@ function present({ view }: Stop, { session, signal }: StepContext): Intercepted 
     },
     session: {
       id: session.id,
+      mcpSessionId: view.mcpSession,
+      get messageCount() {
+        return session.messages;
+      },
+      get methodStats() {
+        return countsOf(session.methods);
+      },
       get ageMs() {
         return session.ageMs();
       },

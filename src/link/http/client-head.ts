@@ -73,6 +73,7 @@ export function readClientHead(
   identityHeader: string | null = null,
 ): ClientHead {
   let identity: string | null = null;
+  let isNamed = false;
   const found = new Map<string, string>();
   const mcpParams: [string, string][] = [];
   const accept: string[] = [];
@@ -85,6 +86,7 @@ export function readClientHead(
       dropped = dropAlso(dropped, value);
       // Who has a header taken away on the way lets us see another request than the server.
       if (dropped !== without && [...SINGLE].some((each) => dropped.has(each) && !without.has(each))) doubtful = name;
+      if (identityHeader !== null && dropped.has(identityHeader)) doubtful = name;
     } else if (name === "accept") accept.push(value);
     // Others would have to be undone before anybody could read what is meant.
     else if (name === "transfer-encoding" && value.toLowerCase() !== "chunked") doubtful = name;
@@ -92,7 +94,9 @@ export function readClientHead(
       if (mcpParams.some(([other]) => other === name)) doubtful = name;
       mcpParams.push([name, value]);
     } else if (name === identityHeader) {
-      if (identity !== null) doubtful = name;
+      // An empty one counts, too: others may read the other one.
+      if (isNamed || !isName(value)) doubtful = name;
+      isNamed = true;
       identity = value === "" ? null : value;
     } else if (SINGLE.has(name)) {
       if (found.has(name)) doubtful = name;
@@ -129,6 +133,24 @@ export function readClientHead(
     doubtful,
     onward,
   };
+}
+
+/**
+ * What goes on to the server with a message. Streams are resumed by GET only: a server that also resumed one with a message
+ * would mix old events with the answer to it.
+ */
+export function withoutResumption({ lastEventId, onward }: ClientHead): string {
+  return lastEventId === null ? onward : onward.replaceAll(LAST_EVENT_ID, "");
+}
+
+const LAST_EVENT_ID = /^last-event-id:.*\r\n/gim;
+
+/** Longer names are refused. Limits and state are kept under them. */
+export const MAX_IDENTITY_CHARACTERS = 256;
+
+/** Whether a header may name a client so. What begins with `address:` stands for a client without a name. */
+function isName(value: string): boolean {
+  return value.length <= MAX_IDENTITY_CHARACTERS && !value.startsWith("address:");
 }
 
 const NONE: ReadonlySet<string> = new Set();

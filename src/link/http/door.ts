@@ -7,6 +7,7 @@ import { type ClientHead, readClientHead } from "./client-head.ts";
 import type { Gate, Principal } from "./gate.ts";
 import { allowedOrigin, answerPreflight, type Guests, isPreflight, knowsHost } from "./guests.ts";
 import { listen } from "./listen.ts";
+import { createOwed } from "./owed.ts";
 import { createPipeline } from "./pipeline.ts";
 import { replyError } from "./reply.ts";
 
@@ -61,9 +62,18 @@ export interface DoorOptions {
   readonly without: ReadonlySet<string>;
   readonly isReady: () => boolean;
   readonly onVisit: (visit: Visit) => void;
-  readonly onTrouble: (rule: string, text: string) => void;
+  /** `refusal` says who was refused, where it was for want of permission. */
+  readonly onTrouble: (rule: string, text: string, refusal?: DoorRefusal) => void;
   readonly maxConnections: number;
   readonly times?: DoorTimes;
+}
+
+/** A request that was refused before anything of what it brings was read. */
+export interface DoorRefusal {
+  readonly status: number;
+  readonly reason: string;
+  /** Where it came from; null where the connection is gone. */
+  readonly address: string | null;
 }
 
 /** How long clients may take, in milliseconds. */
@@ -94,33 +104,19 @@ export async function openDoor(options: DoorOptions): Promise<Door> {
     connectionsCheckingInterval: times.check,
     noDelay: true,
   };
-  // Who is owed an answer. In places that are emptied: a Set would keep every request until a full collection.
-  const owed: (ServerResponse | null)[] = [];
-  const free: number[] = [];
+  const owed = createOwed();
   const silent = new Set<Socket>(); // connections by which nobody has asked anything yet
   const connections = createShares(options.maxConnections);
   const requests = createShares(options.maxConnections);
   let isDraining = false;
-  /** Nobody waits for a response any more, because it is over or because it stands. */
-  const settle = (response: Admitted): void => {
-    const { [PLACE]: place = -1 } = response;
-    if (place < 0) return;
-    owed[place] = null;
-    free.push(place);
-    response[PLACE] = -1;
-  };
   const pass = createPipeline({
     enter(request, response: Admitted, { network }) {
-      if (request.method !== "GET") {
-        const place = free.pop() ?? owed.length;
-        owed[place] = response;
-        response[PLACE] = place;
-      }
+      if (request.method !== "GET") owed.add(response);
       if (isDraining) response.shouldKeepAlive = false; // the last on its connection
-      enter(request, response, options, { network, requests, stands: settle });
+      enter(request, response, options, { network, requests, stands: owed.settle });
     },
     leave(response: Admitted) {
-      settle(response);
+      owed.settle(response);
       const { [CLIENT]: client } = response;
       if (client !== undefined) requests.give(client);
     },
@@ -182,10 +178,10 @@ export async function openDoor(options: DoorOptions): Promise<Door> {
       });
     },
     async answered() {
-      while (free.length < owed.length) await new Promise((resolve) => setTimeout(resolve, 20));
+      while (!owed.isEmpty) await new Promise((resolve) => setTimeout(resolve, 20));
     },
     refuse(error) {
-      for (const response of owed) if (response !== null) replyError(response, 503, error, null);
+      for (const response of owed.all()) replyError(response, 503, error, null);
     },
     close() {
       server.close();
@@ -196,10 +192,9 @@ export async function openDoor(options: DoorOptions): Promise<Door> {
 
 const FIRST_SENTENCE_MS = 500;
 
-const PLACE = Symbol("place");
 const CLIENT = Symbol("client");
-/** A response with its place among those that are owed, and the client that has taken a place for its request. */
-type Admitted = ServerResponse & { [PLACE]?: number; [CLIENT]?: string };
+/** A response with the client whose share of open requests it counts for. */
+type Admitted = ServerResponse & { [CLIENT]?: string };
 
 /** What is known of a request when it comes in. */
 interface Threshold {
@@ -223,7 +218,7 @@ function enter(
   const path = question < 0 ? target : target.slice(0, question);
   response.sendDate = false;
   const turnAway = (status: number, rule: string, message: string): void => {
-    onTrouble(rule, `refused a request: ${message}`);
+    onTrouble(rule, `refused a request: ${message}`, refusalOf(request, status, message));
     replyError(response, status, { code: -32000, message }, null);
   };
   if (!target.startsWith("/")) return turnAway(400, "http:target", "Bad request target");
@@ -259,16 +254,21 @@ function enter(
   if (gate === null || options.isOpen(path)) return visit(null);
   const decide = (admitted: Awaited<ReturnType<Gate["admit"]>>): void => {
     if ("id" in admitted) return visit(admitted);
-    onTrouble("http:unauthorized", `refused a request with status ${admitted.status}`);
-    const { challenge } = admitted;
+    const { challenge, status } = admitted;
+    const message = status === 401 ? "Unauthorized" : "Forbidden";
+    const refusal = refusalOf(request, status, message);
+    onTrouble("http:unauthorized", `refused a request with status ${status}`, refusal);
     const metadata = `resource_metadata="${options.metadataUrl(head.host ?? "")}"`;
     response.setHeader("WWW-Authenticate", `${challenge}${challenge.includes(" ") ? ", " : " "}${metadata}`);
-    const message = admitted.status === 401 ? "Unauthorized" : "Forbidden";
-    replyError(response, admitted.status, { code: -32000, message }, null);
+    replyError(response, status, { code: -32000, message }, null);
   };
   const admitted = gate.admit(head.authorization);
   if (!(admitted instanceof Promise)) return decide(admitted);
   admitted.then(decide, () => turnAway(401, "http:unauthorized", "Unauthorized"));
+}
+
+function refusalOf({ socket }: IncomingMessage, status: number, reason: string): DoorRefusal {
+  return { status, reason, address: socket.remoteAddress ?? null };
 }
 
 /** Streamable HTTP, "Session Management" 1: visible ASCII. Nobody needs a longer one, and it is kept. */

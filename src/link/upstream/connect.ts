@@ -110,8 +110,9 @@ function settle(
 const OWN_WANTS = new Set(["EMFILE", "ENFILE", "ENOBUFS", "ENOMEM", "EADDRNOTAVAIL"]);
 
 function describe({ code }: NodeJS.ErrnoException): string {
-  if (code === "ENOTFOUND" || code === "EAI_AGAIN") return "Connection refused: no such host";
-  if (code === "EHOSTUNREACH" || code === "ENETUNREACH") return "Connection refused: host unreachable";
+  if (code === "ENOTFOUND") return "No such host";
+  if (code === "EAI_AGAIN") return "No such host: the name server did not answer";
+  if (code === "EHOSTUNREACH" || code === "ENETUNREACH") return "Host unreachable";
   return "Connection refused";
 }
 

@@ -9,14 +9,36 @@ export function headerOf({ headers, names }: ResponseHead, name: string): string
   return index < 0 ? null : headers[2 * index + 1];
 }
 
-/** What the body is. One that is encoded cannot be read, whatever it is. */
-export function kindOf(head: ResponseHead): BodyKind {
-  const encoding = headerOf(head, "content-encoding");
-  if (encoding !== null && encoding.toLowerCase() !== "identity") return "other";
-  const type = (headerOf(head, "content-type") ?? "").toLowerCase();
-  if (/^application\/json\s*(;|$)/.test(type)) return "json";
-  return /^text\/event-stream\s*(;|$)/.test(type) ? "events" : "other";
+/**
+ * What the body is. One that is encoded cannot be read, whatever it is. Where a header stands twice, both have to say the
+ * same: clients differ in which of them they go by.
+ */
+export function kindOf({ headers, names }: ResponseHead): BodyKind {
+  let kind: BodyKind | null = null;
+  for (let index = 0; index < names.length; index++) {
+    const value = headers[2 * index + 1];
+    if (names[index] === "content-encoding" && value.toLowerCase() !== "identity") return "other";
+    if (names[index] !== "content-type") continue;
+    const named = kindNamed(value);
+    if (kind !== null && kind !== named) return "other";
+    kind = named;
+  }
+  return kind ?? "other";
 }
+
+function kindNamed(type: string): BodyKind {
+  if (/^application\/json\s*(?:;|$)/i.test(type)) return "json";
+  return /^text\/event-stream\s*(?:;|$)/i.test(type) ? "events" : "other";
+}
+
+/** A type as clients should see it. Bodies were read as UTF-8: what says otherwise, and all that is beside it, is left out. */
+function plainType(type: string): string {
+  if (IN_UTF8.test(type)) return type;
+  const kind = kindNamed(type);
+  return kind === "other" ? type : kind === "json" ? "application/json" : "text/event-stream";
+}
+
+const IN_UTF8 = /^[\w/+.-]+\s*(?:;\s*charset\s*=\s*(?:utf-?8|"utf-?8")\s*)?$/i;
 
 // For one connection only, made anew by us, or for us to say.
 const NOT_BACK = new Set([
@@ -29,6 +51,7 @@ const NOT_BACK = new Set([
   "transfer-encoding",
   "upgrade",
   "content-length",
+  "content-encoding",
   "alt-svc",
   "strict-transport-security",
 ]);
@@ -43,7 +66,10 @@ export function headersBack(
     // CGI and its heirs take an underscore for a dash.
     const plain = name.includes("_") ? name.replaceAll("_", "-") : name;
     if (NOT_BACK.has(plain) || plain.startsWith("access-control-")) return;
-    const value = rewrite(name, headers[2 * index + 1]);
+    const isType = plain === "content-type";
+    if (isType && names.indexOf(name) < index) return;
+    const given = headers[2 * index + 1];
+    const value = rewrite(name, isType ? plainType(given) : given);
     if (value !== null) back.push(headers[2 * index], value);
   });
   return back;

@@ -185,6 +185,8 @@ export function createPool(address: Address, options: PoolOptions, onTrouble: ()
             },
             done(isReusable) {
               current = undefined;
+              // Whoever paused it resumes it through `current`, and that is over: the next response would never be read.
+              if (isPaused) connection.socket.resume();
               if (isReusable && !isOver) keep(connection, idleLimitMs);
               else connection.socket.destroy();
               if (isOver) return;

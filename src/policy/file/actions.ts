@@ -1,3 +1,4 @@
+import { showText } from "../../message/text.ts";
 import type { RuleAction } from "../rules/rule.ts";
 import { url } from "./addresses.ts";
 import { type Clause, clause } from "./clause.ts";
@@ -6,6 +7,7 @@ import { secret } from "./environment.ts";
 import { field } from "./fields.ts";
 import { DEFAULT_ASK_MS } from "./haste.ts";
 import { json } from "./json.ts";
+import { FROM_HERE } from "./modules.ts";
 import { WRONG } from "./page.ts";
 import { named, needed, optional, refine, type Shape } from "./shape.ts";
 import { template } from "./templates.ts";
@@ -19,6 +21,13 @@ export const ACTION: Shape<RuleAction> = named("action", "an action", () => ANY_
 const CODE = integer({ min: -(2 ** 31), max: 2 ** 31 - 1 });
 const COUNT = integer({ min: 1, max: 1_000_000_000 });
 
+// One without a slash is looked for on the PATH, when it is run.
+const PROGRAM = refine(text({ what: "the path of a program", pattern: /^[^\0]+$/ }), (path, node, page) => {
+  if (/[\\/]/.test(path) && page.facts.hasFile?.(path) === false)
+    page.warn(node, "missing-file", `There is no program ${showText(path, 80)}`, FROM_HERE);
+  return path;
+});
+
 /** Every action there is. `hold` comes with the dashboard. */
 const ACTIONS: Readonly<Record<RuleAction["does"] | "hold", Clause<RuleAction>>> = {
   allow: bare({ does: "allow" }, "Stop judging, and let the message pass. Never overrides the tool filter."),
@@ -26,10 +35,10 @@ const ACTIONS: Readonly<Record<RuleAction["does"] | "hold", Clause<RuleAction>>>
     help: "Refuse the message, for this reason.",
     shape: byKind<RuleAction>(
       {
-        text: refine(text({ what: "the reason" }), (reason) => ({ does: "block", reason, code: null })),
+        text: refine(template("the reason"), (reason) => ({ does: "block", reason, code: null })),
         map: refine(
           map({
-            reason: needed(text({ what: "the reason" }), "What the client is told."),
+            reason: needed(template("the reason"), "What the client is told."),
             code: optional(CODE, "The error code; -32001 unless said otherwise.", null),
           }),
           ({ reason, code }) => ({ does: "block", reason, code }),
@@ -53,7 +62,7 @@ const ACTIONS: Readonly<Record<RuleAction["does"] | "hold", Clause<RuleAction>>>
     shape: refine(
       map({
         code: needed(CODE, "The error code."),
-        message: needed(text(), "What the client is told."),
+        message: needed(template(), "What the client is told."),
         data: optional(json(), "More about it.", undefined),
       }),
       ({ code, message, data }) => ({ does: "inject_error", code, message, data }),
@@ -97,22 +106,26 @@ const ACTIONS: Readonly<Record<RuleAction["does"] | "hold", Clause<RuleAction>>>
         secret: optional(secret(text()), "Signs what is sent (HMAC).", null),
         allow_private: optional(flag(), "Whether it may be in a private network.", false),
       }),
-      ({ url, includeMessage, wait, timeout, secret, allowPrivate }) => ({
-        does: "webhook",
-        url,
-        includeMessage,
-        waits: wait,
-        timeoutMs: timeout,
-        secret,
-        allowPrivate,
-      }),
+      ({ url, includeMessage, wait, timeout, secret, allowPrivate }, node, page) => {
+        const refusal = page.facts.webhook?.(url, allowPrivate) ?? null;
+        if (refusal !== null) {
+          const entry = node.kind === "map" ? node.entries.find(({ name }) => name === "url") : undefined;
+          return page.wrong(
+            entry?.value ?? node,
+            "bad-url",
+            `This webhook cannot be used: ${refusal.why}`,
+            refusal.remedy,
+          );
+        }
+        return { does: "webhook", url, includeMessage, waits: wait, timeoutMs: timeout, secret, allowPrivate };
+      },
     ),
   },
   run_script: {
     help: "Start a program, with the message on its stdin; what it prints decides. There is no shell.",
     shape: refine(
       map({
-        path: needed(text({ what: "the path of a program", pattern: /^[^\0]+$/ }), "The program."),
+        path: needed(PROGRAM, "The program."),
         args: optional(list(text({ mayBeEmpty: true, pattern: /^[^\0]*$/ })), "Its arguments.", Object.freeze([])),
         timeout: optional(duration(), "How long it may take.", DEFAULT_ASK_MS),
       }),
@@ -146,11 +159,26 @@ const ACTIONS: Readonly<Record<RuleAction["does"] | "hold", Clause<RuleAction>>>
   rate_limit: {
     help: "Refuse what comes too often. The window slides.",
     shape: refine(
-      map({
-        key: needed(template("a key such as ${session_id}:${method}"), "What is counted together."),
-        limit: needed(COUNT, "How many may pass in a window."),
-        window: needed(duration(), "How long a window is."),
-      }),
+      map(
+        {
+          key: needed(template("a key such as ${session_id}:${method}"), "What is counted together."),
+          limit: needed(COUNT, "How many may pass in a window."),
+          window: needed(duration(), "How long a window is."),
+        },
+        undefined,
+        {
+          per: "Write window",
+          interval: "Write window",
+          period: "Write window",
+          duration: "Write window",
+          max: "Write limit",
+          requests: "Write limit",
+          count: "Write limit",
+          per_minute: "Write limit: …, window: 1m",
+          per_second: "Write limit: …, window: 1s",
+          per_hour: "Write limit: …, window: 1h",
+        },
+      ),
       ({ key, limit, window }) => ({ does: "rate_limit", key, limit, windowMs: window }),
     ),
   },
@@ -176,8 +204,29 @@ const ACTIONS: Readonly<Record<RuleAction["does"] | "hold", Clause<RuleAction>>>
   },
 };
 
+/** The names of all actions. */
+export const ACTION_NAMES = Object.keys(ACTIONS);
+
 /** An action of any kind, described once. */
-export const ANY_ACTION: Shape<RuleAction> = clause("action", ACTIONS);
+export const ANY_ACTION: Shape<RuleAction> = clause("action", ACTIONS, {
+  deny: "Write block: the reason",
+  refuse: "Write block: the reason",
+  reject: "Write block: the reason",
+  drop: "Write block: the reason. A notification is dropped by it",
+  error: "Write inject_error: { code: …, message: … }, or block: the reason",
+  pass: "Write allow",
+  permit: "Write allow",
+  redact: "Write transform: { redact: { kinds: [secrets] } }",
+  mask: "Write transform: { redact: { kinds: [secrets] } }",
+  truncate: "Write transform: { truncate: 1000 }",
+  strip_control: "Write transform: strip_control",
+  json_patch: "Write transform: { json_patch: [{ op: …, path: … }] }",
+  module: "Write transform: { module: ./yours.mjs }",
+  throttle: "Write rate_limit: { key: …, limit: …, window: … }",
+  script: "Write run_script: { path: … }",
+  notify: "Write webhook: { url: … }",
+  rewrite: "Write set_param: { field: …, value: … }, or set_result",
+});
 
 /** An action that needs no value: `- allow`, `- allow:` and `- allow: true` are the same. */
 function bare(action: RuleAction, help: string): Clause<RuleAction> {

@@ -1,4 +1,4 @@
-import { reportLater, reportUnknown } from "./collections.ts";
+import { type Meanings, reportLater, reportUnknown } from "./collections.ts";
 import type { Entry } from "./node.ts";
 import { type Page, WRONG, type Wrong } from "./page.ts";
 import type { Shape } from "./shape.ts";
@@ -14,8 +14,9 @@ export interface Clause<T> {
 }
 
 /** A map with exactly one key, of a table: how conditions and actions are written. */
-export function clause<T>(noun: string, table: Readonly<Record<string, Clause<T>>>): Shape<T> {
+export function clause<T>(noun: string, table: Readonly<Record<string, Clause<T>>>, meanings: Meanings = {}): Shape<T> {
   const names = Object.keys(table);
+  const usable = names.filter((name) => table[name].isLater !== true);
   const known = new Map(Object.entries(table));
   const bare = names.filter((name) => table[name].bare !== undefined);
   const what = `one ${noun}`;
@@ -23,7 +24,7 @@ export function clause<T>(noun: string, table: Readonly<Record<string, Clause<T>
   function readEntry(entry: Entry, page: Page): T | Wrong {
     const found = known.get(entry.name);
     if (found === undefined) {
-      reportUnknown(page, entry, noun, names);
+      reportUnknown(page, entry, noun, usable, meanings);
       return WRONG;
     }
     if (found.isLater === true) return reportLater(page, entry);
@@ -40,7 +41,13 @@ export function clause<T>(noun: string, table: Readonly<Record<string, Clause<T>
         const meant = known.get(node.value)?.bare;
         if (meant !== undefined) return meant();
         if (!known.has(node.value)) {
-          reportUnknown(page, { name: node.value, value: node, start: node.start, end: node.end }, noun, names);
+          reportUnknown(
+            page,
+            { name: node.value, value: node, start: node.start, end: node.end },
+            noun,
+            usable,
+            meanings,
+          );
           return WRONG;
         }
         return page.wrong(

@@ -1,5 +1,5 @@
 import { showText } from "../../message/text.ts";
-import { nearest } from "../nearest.ts";
+import { nearest } from "../../text/nearest.ts";
 import { type Entry, kindOf, type MapNode, type Node, type NodeKind } from "./node.ts";
 import { type Page, WRONG, type Wrong } from "./page.ts";
 import { type JsonSchema, type Key, MISSING, type Shape } from "./shape.ts";
@@ -17,12 +17,17 @@ export interface MapShape<T> extends Shape<T> {
   readonly defaults: T;
 }
 
+/** What to do instead of writing a name that is not known, by that name. */
+export type Meanings = Readonly<Record<string, string>>;
+
 /** A map with these keys and no others. */
 export function map<K extends Readonly<Record<string, Key<unknown>>>>(
   keys: K,
   what = "a map of keys",
+  meanings: Meanings = {},
 ): MapShape<Values<K>> {
   const names = Object.keys(keys);
+  const usable = names.filter((name) => !keys[name].isLater);
   const known = new Map(names.map((name, nth) => [name, { ...keys[name], property: camel(name), bit: 1 << nth }]));
   const required = [...known].filter(([, { fallback }]) => fallback === MISSING);
   const needed = required.reduce((bits, [, { bit }]) => bits | bit, 0);
@@ -40,7 +45,7 @@ export function map<K extends Readonly<Record<string, Key<unknown>>>>(
     let isRight = true;
     for (const entry of node.entries) {
       const key = known.get(entry.name);
-      if (key === undefined) isRight = reportUnknown(page, entry, "key", names);
+      if (key === undefined) isRight = reportUnknown(page, entry, "key", usable, meanings);
       else if ((seen & key.bit) !== 0) isRight = repeated(page, node, entry);
       else {
         seen |= key.bit;
@@ -94,10 +99,17 @@ export function reportLater(page: Page, entry: Entry): Wrong {
   return page.wrong(entry, "not-yet", `${entry.name} is not in this version yet`, "Take it out");
 }
 
-/** A key that nobody knows. Returns false. */
-export function reportUnknown(page: Page, entry: Entry, noun: string, names: readonly string[]): false {
+/** A key that nobody knows. What to do is found in its meanings, or else by what it looks like. Returns false. */
+export function reportUnknown(
+  page: Page,
+  entry: Entry,
+  noun: string,
+  names: readonly string[],
+  meanings: Meanings = {},
+): false {
   const { name, value } = entry;
-  const hint = page.isFull() ? null : nearest(name, names);
+  const meaning = Object.hasOwn(meanings, name) ? meanings[name] : null;
+  const hint = page.isFull() || meaning !== null ? null : nearest(name, names);
   const shown = showText(name, 60);
   // It may be a misspelt key for something that nobody else should read.
   if (value.kind === "scalar" && /header|env|auth|secret|token|password|key/i.test(`${name} ${hint}`))
@@ -106,9 +118,7 @@ export function reportUnknown(page: Page, entry: Entry, noun: string, names: rea
   const suggestion =
     name === "<<"
       ? "Merge keys are not part of YAML 1.2: write the keys out"
-      : hint === null
-        ? all
-        : `Did you mean ${hint}?`;
+      : (meaning ?? (hint === null ? all : `Did you mean ${hint}?`));
   page.wrong(entry, "unknown-key", `Unknown ${noun}: ${shown}`, suggestion);
   return false;
 }

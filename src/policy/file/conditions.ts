@@ -1,13 +1,16 @@
+import { METHODS } from "../../message/methods.ts";
 import type { Condition } from "../rules/rule.ts";
 import { type Clause, clause } from "./clause.ts";
 import { list, map } from "./collections.ts";
 import { field } from "./fields.ts";
 import { json } from "./json.ts";
 import { paths } from "./addresses.ts";
+import { checkMethodName, VENDORS } from "./methods.ts";
 import type { ScalarNode } from "./node.ts";
-import { isProblem } from "./page.ts";
+import { isProblem, WRONG } from "./page.ts";
 import { rulePattern } from "./patterns.ts";
 import { named, needed, optional, refine, type Shape } from "./shape.ts";
+import { TOUCHES } from "./touches.ts";
 import { duration } from "./units.ts";
 import { choice, exactNumber, integer, text } from "./values.ts";
 
@@ -15,28 +18,48 @@ import { choice, exactNumber, integer, text } from "./values.ts";
 export const CONDITION: Shape<Condition> = named("condition", "a condition", () => ANY_CONDITION);
 
 const METHOD = text({ what: "a method such as tools/call" });
+
+const METHOD_NAME = refine(METHOD, (name, node, page) => (checkMethodName(name, node, page) ? name : WRONG));
+
+/** Part of the name of a method, or a pattern for it. */
+function methodPart<T>(shape: Shape<T>, fits: (part: T, method: string) => boolean): Shape<T> {
+  return refine(shape, (part, node, page) => {
+    if (!METHODS.some(({ name }) => fits(part, name)))
+      page.warn(node, "unknown-method", `${page.name()} fits no method of the protocol`, VENDORS);
+    return part;
+  });
+}
 const CODE = integer({ min: -(2 ** 31), max: 2 ** 31 - 1 });
 
 /** Every condition there is. */
 const STATE_KEY = text({ what: "a key" });
 
 const CONDITIONS: Readonly<Record<Condition["is"], Clause<Condition>>> = {
-  method_equals: { help: "The method is this.", shape: refine(METHOD, (text) => ({ is: "method_equals", text })) },
+  method_equals: { help: "The method is this.", shape: refine(METHOD_NAME, (text) => ({ is: "method_equals", text })) },
   method_starts_with: {
     help: "The method begins so.",
-    shape: refine(METHOD, (text) => ({ is: "method_starts_with", text })),
+    shape: refine(
+      methodPart(METHOD, (text, method) => method.startsWith(text)),
+      (text) => ({ is: "method_starts_with", text }),
+    ),
   },
   method_ends_with: {
     help: "The method ends so.",
-    shape: refine(METHOD, (text) => ({ is: "method_ends_with", text })),
+    shape: refine(
+      methodPart(METHOD, (text, method) => method.endsWith(text)),
+      (text) => ({ is: "method_ends_with", text }),
+    ),
   },
   method_matches: {
     help: "The method matches a regular expression (RE2).",
-    shape: refine(rulePattern(), (pattern) => ({ is: "method_matches", pattern })),
+    shape: refine(
+      methodPart(rulePattern(), (pattern, method) => pattern.test(method)),
+      (pattern) => ({ is: "method_matches", pattern }),
+    ),
   },
   method_in: {
     help: "The method is one of these.",
-    shape: refine(list(METHOD, { min: 1 }), (texts) => ({ is: "method_in", texts: new Set(texts) })),
+    shape: refine(list(METHOD_NAME, { min: 1 }), (texts) => ({ is: "method_in", texts: new Set(texts) })),
   },
   param_exists: onField("params", "param_exists", "The request has this parameter."),
   param_is_null: onField("params", "param_is_null", "The parameter is null."),
@@ -67,6 +90,10 @@ const CONDITIONS: Readonly<Record<Condition["is"], Clause<Condition>>> = {
       }),
       ({ field, paths }) => ({ is: "param_within", field, paths }),
     ),
+  },
+  touches: {
+    help: "Some path or URI anywhere in what is asked for may lead to one of these, in any reading. What cannot be told counts. For rules that refuse.",
+    shape: TOUCHES,
   },
   error_code_equals: {
     help: "The answer is an error with this code.",
@@ -130,8 +157,25 @@ const CONDITIONS: Readonly<Record<Condition["is"], Clause<Condition>>> = {
   },
 };
 
+/** The names of all conditions but `direction`, which rules have, too. */
+export const CONDITION_NAMES = Object.keys(CONDITIONS).filter((name) => name !== "direction");
+
 /** A condition of any kind, described once. */
-export const ANY_CONDITION: Shape<Condition> = clause("condition", CONDITIONS);
+export const ANY_CONDITION: Shape<Condition> = clause("condition", CONDITIONS, {
+  method: "Write method_equals: tools/call",
+  tool: "Write tool_matches: ^name$",
+  tool_equals: "Write tool_matches: ^name$, or param_equals: { field: name, value: … }",
+  tool_in: "Write param_in: { field: name, values: […] }",
+  param: "Write param_equals: { field: arguments.…, value: … }",
+  client: "Write client_matches: ^name$",
+  identity: "Write identity_matches: ^name$",
+  path: "Write touches: { paths: […] } to refuse, or param_within: { field: …, paths: […] } to allow",
+  path_matches: "Write touches: { globs: […] } to refuse, or param_within: { field: …, paths: […] } to allow",
+  and: "Write all",
+  or: "Write any",
+  none: "Write not: { any: […] }",
+  expression: "Write cel",
+});
 
 function onField(
   root: "params" | "result",

@@ -88,6 +88,7 @@ const KINDS: Readonly<Record<Condition["is"], Kind>> = {
   param_greater_than: "field",
   param_less_than: "field",
   param_within: "field",
+  touches: "other",
   result_exists: "field",
   result_equals: "field",
   result_matches: "field",

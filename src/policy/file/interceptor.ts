@@ -1,9 +1,11 @@
 import { describeMethod } from "../../message/methods.ts";
-import { nearest } from "../nearest.ts";
+import { nearest } from "../../text/nearest.ts";
+import { warnOfTool } from "./against-server.ts";
 import { paths } from "./addresses.ts";
 import { byKind, list, map, record } from "./collections.ts";
 import { json } from "./json.ts";
-import { MODULE } from "./modules.ts";
+import { checkMethodName } from "./methods.ts";
+import { MODULE, MODULE_NAME } from "./modules.ts";
 import { WRONG, type Wrong } from "./page.ts";
 import { RULES } from "./rules.ts";
 import type { InterceptorSettings, MethodInterceptorSettings, ModuleSettings } from "./settings.ts";
@@ -33,10 +35,13 @@ const CHAIN = map({
   ),
 });
 
-const NAMES = text({ what: "a name" });
+const TOOL_NAME = refine(text({ what: "a name" }), (name, node, page) => {
+  warnOfTool(name, node, page);
+  return name;
+});
 
 const TOOL_CALL = map({
-  allowed_tools: optional(list(NAMES), "The only tools that may be called.", null),
+  allowed_tools: optional(list(TOOL_NAME), "The only tools that may be called.", null),
   rate_limit: optional(
     map({ per_minute: needed(integer({ min: 1, max: 1_000_000_000 }), "Calls of each tool in a minute.") }),
     "How often.",
@@ -77,7 +82,7 @@ const CLASSES = {
 const CLASS_NAMES = Object.keys(CLASSES);
 
 const OWN_CLASS = map({
-  module: optional(text({ what: "the path of a module" }), "The path of a module with a class of yours.", null),
+  module: optional(MODULE_NAME, "The path of a module with a class of yours.", null),
   class: optional(
     text({ what: "the name of a class" }),
     `${CLASS_NAMES.join(", ")}, or the export of your module.`,
@@ -155,7 +160,7 @@ const KEYS = map({
     record(METHOD_INTERCEPTOR, {
       what: "interceptors by method",
       checkName(entry, page) {
-        if (entry.name !== "" && describeMethod(entry.name) !== null) return true;
+        if (entry.name !== "" && describeMethod(entry.name) !== null) return checkMethodName(entry.name, entry, page);
         page.wrong(
           entry,
           "never-matches",
@@ -171,7 +176,10 @@ const KEYS = map({
   interceptors: optional(
     list(
       byKind<ModuleSettings>(
-        { map: MODULE, text: refine(text(), (module) => Object.freeze({ module, export: "default", options: null })) },
+        {
+          map: MODULE,
+          text: refine(MODULE_NAME, (module) => Object.freeze({ module, export: "default", options: null })),
+        },
         "a module",
       ),
     ),

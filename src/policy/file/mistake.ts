@@ -30,6 +30,13 @@ export type MistakeCode =
   | "legacy-mode"
   | "no-effect"
   | "dead-branch"
+  | "unknown-method"
+  | "unknown-member"
+  | "leaky-condition"
+  | "handshake"
+  | "missing-file"
+  | "unknown-tool"
+  | "unknown-argument"
   | "empty-file";
 
 /** Something in a policy file that has to be mended, or should be looked at. */

@@ -1,12 +1,23 @@
+import { showText } from "../../message/text.ts";
 import { map } from "./collections.ts";
+import { isModulePath } from "./facts.ts";
 import { json } from "./json.ts";
 import type { ModuleSettings } from "./settings.ts";
-import { needed, optional, type Shape } from "./shape.ts";
+import { needed, optional, refine, type Shape } from "./shape.ts";
 import { text } from "./values.ts";
+
+/** The path of a module, or the name of its package. Without the module the proxy does not start. */
+export const MODULE_NAME = refine(text({ what: "the path of a module" }), (module, node, page) => {
+  if (!isModulePath(module) || page.facts.hasFile?.(module) !== false) return module;
+  return page.wrong(node, "missing-file", `There is no module ${showText(module, 80)}`, FROM_HERE);
+});
+
+/** Where relative paths begin. */
+export const FROM_HERE = "Paths are relative to the folder of the policy file";
 
 /** A module of the user's own, by its path or its package. */
 export const MODULE: Shape<ModuleSettings> = map({
-  module: needed(text({ what: "the path of a module" }), "The path of the module, or the name of its package."),
+  module: needed(MODULE_NAME, "The path of the module, or the name of its package."),
   export: optional(text({ what: "the name of an export" }), "Which of its exports.", "default"),
   options: optional(json(), "Handed to it as it is.", null),
 });

@@ -1,4 +1,5 @@
 import type { Field, RulePattern, Template } from "../rules/rule.ts";
+import type { Facts } from "./facts.ts";
 import type { Flaw, Mistake, MistakeCode } from "./mistake.ts";
 import type { ScalarNode } from "./node.ts";
 import { openSource, type Range, type Source } from "./source.ts";
@@ -35,6 +36,7 @@ export interface Page {
   readonly source: Source;
   readonly env: Environment;
   readonly engines: Engines;
+  readonly facts: Facts;
   /** The keys that lead to where the reader is. Whoever goes in comes out again. */
   readonly path: (string | number)[];
   /** The ids of rules, and where each is for the first time. */
@@ -62,10 +64,11 @@ export interface PageOptions {
   readonly file: string;
   readonly env: Environment;
   readonly engines: Engines;
+  readonly facts?: Facts;
 }
 
 /** Begins to read a file. */
-export function openPage(text: string, { file, env, engines }: PageOptions): Page {
+export function openPage(text: string, { file, env, engines, facts = {} }: PageOptions): Page {
   const source = openSource(text);
   const path: (string | number)[] = [];
   const found = { error: [] as Found[], warning: [] as Found[] };
@@ -107,6 +110,7 @@ export function openPage(text: string, { file, env, engines }: PageOptions): Pag
     source,
     env,
     engines,
+    facts,
     path,
     ids: new Map(),
     patterns: new Map(),

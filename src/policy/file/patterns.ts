@@ -2,6 +2,7 @@ import { ProxyError } from "../../errors.ts";
 import { showText } from "../../message/text.ts";
 import { parsePattern, type Pattern } from "../patterns.ts";
 import type { RulePattern } from "../rules/rule.ts";
+import { warnOfToolPattern } from "./against-server.ts";
 import { list } from "./collections.ts";
 import { type Flaw, isFlaw } from "./mistake.ts";
 import type { ScalarNode } from "./node.ts";
@@ -24,7 +25,8 @@ function explain(source: string, reason: string): Flaw {
     return {
       code: "not-re2",
       message: `Lookaround (${around[0]}) is not possible in the pattern of a rule: ${shown}`,
-      suggestion: "Rules use RE2, which cannot be made to hang; use two conditions, or not",
+      suggestion:
+        "Rules use RE2, which cannot be made to hang: use two conditions, or not. Lists such as tools.deny know it",
       at: around.index,
       length: around[0].length,
     };
@@ -34,7 +36,8 @@ function explain(source: string, reason: string): Flaw {
     return {
       code: "not-re2",
       message: `A backreference (${back[0]}) is not possible in the pattern of a rule: ${shown}`,
-      suggestion: "Rules use RE2, which cannot be made to hang; write out what may be repeated",
+      suggestion:
+        "Rules use RE2, which cannot be made to hang: write out what may be repeated. Lists such as tools.deny know it",
       at: back.index,
       length: back[0].length,
     };
@@ -55,6 +58,7 @@ function explain(source: string, reason: string): Flaw {
 }
 
 function suggestPattern(source: string, reason: string): string {
+  if (source.includes("[^]")) return "Rules use RE2, which has no [^]: write (?s:.) for any character";
   if (source.startsWith("*") || reason.includes("missing argument"))
     return "Patterns are no globs: write .* for any text";
   if (reason.includes("closing")) return "Close every bracket, or put a backslash before it";
@@ -78,7 +82,12 @@ export function namePatterns(which: "deny" | "allow"): Shape<readonly Pattern[]>
       if (value.trim() === "")
         return page.wrong(node, "bad-pattern", `${page.name()} is empty`, "Write a pattern, or take it out");
       try {
-        return parsePattern(value, which);
+        const pattern = parsePattern(value, which);
+        // The names of prompts and resources are not known.
+        if (page.path[0] === "tools") {
+          warnOfToolPattern({ source: value, test: (name) => pattern.expression.test(name) }, node, page);
+        }
+        return pattern;
       } catch (error) {
         if (!(error instanceof ProxyError)) throw error;
         return page.wrong(

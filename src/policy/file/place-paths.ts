@@ -1,5 +1,6 @@
 import { resolve } from "node:path";
 import type { Rule, RuleAction } from "../rules/rule.ts";
+import { isModulePath } from "./facts.ts";
 import type { MethodInterceptorSettings, ModuleSettings, PolicySettings } from "./settings.ts";
 
 /**
@@ -12,6 +13,7 @@ export function placePaths(settings: PolicySettings, folder: string): PolicySett
   const placeModule = <T extends ModuleSettings>(setting: T): T => ({
     ...setting,
     module: isModulePath(setting.module) ? resolve(folder, setting.module) : setting.module,
+    written: setting.module,
   });
   const placeMethod = (setting: MethodInterceptorSettings): MethodInterceptorSettings =>
     setting.kind === "module" ? placeModule(setting) : setting;
@@ -44,9 +46,4 @@ export function placePaths(settings: PolicySettings, folder: string): PolicySett
 function placeRule(rule: Rule, placeAction: (action: RuleAction) => RuleAction): Rule {
   const hasPath = rule.actions.some(({ does }) => does === "run_script" || does === "transform");
   return hasPath ? { ...rule, actions: rule.actions.map(placeAction) } : rule;
-}
-
-/** A path, and not the name of a package. */
-function isModulePath(module: string): boolean {
-  return /^\.|\.[cm]?[jt]s$|^[\\/]/.test(module);
 }

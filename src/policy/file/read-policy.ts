@@ -28,7 +28,9 @@ export function readPolicy(text: string, options: PageOptions): ReadPolicy {
   const tree = readTree(page);
   let policy: PolicySettings | typeof WRONG = WRONG;
   if (tree === null) {
-    page.warn({ start: 0, end: 0 }, "empty-file", "The file is empty", "Write a policy, or leave out --config");
+    // Not where there was something that could not be read.
+    if (page.mistakes().length === 0)
+      page.warn({ start: 0, end: 0 }, "empty-file", "The file is empty", "Write a policy, or leave out --config");
     policy = POLICY.defaults;
   } else if (tree !== WRONG) policy = POLICY.read(tree, page);
   const mistakes = page.mistakes();

@@ -1,7 +1,7 @@
 import type { Rule } from "../rules/rule.ts";
-import { ACTION } from "./actions.ts";
+import { ACTION, ACTION_NAMES } from "./actions.ts";
 import { list, map } from "./collections.ts";
-import { CONDITION } from "./conditions.ts";
+import { CONDITION, CONDITION_NAMES } from "./conditions.ts";
 import { jsonMap } from "./json.ts";
 import { WRONG } from "./page.ts";
 import { checkConditions, checkRule } from "./sense.ts";
@@ -57,6 +57,20 @@ const KEYS = map(
     metadata: optional(jsonMap(), "Yours, shown where the rule is.", NOTHING),
   },
   "a rule",
+  {
+    ...Object.fromEntries(CONDITION_NAMES.map((name) => [name, `Put it under conditions: [{ ${name}: … }]`])),
+    ...Object.fromEntries(ACTION_NAMES.map((name) => [name, `Put it under actions: [{ ${name}: … }]`])),
+    when: "Write conditions",
+    if: "Write conditions",
+    match: "Write conditions",
+    // oxlint-disable-next-line no-thenable -- a key that people write, and nobody awaits
+    then: "Write actions",
+    do: "Write actions",
+    tool: "Write conditions: [{ tool_matches: ^name$ }]",
+    method: "Write conditions: [{ method_equals: tools/call }]",
+    description: "Write name, or put it under metadata",
+    reason: "Write actions: [{ block: the reason }]",
+  },
 );
 
 /** One rule of a policy, which can match something. */

@@ -40,6 +40,10 @@ export function conditionKey(condition: Condition): string {
       return `${is} ${fieldKey(condition.field)} ${condition.pattern.source}`;
     case "param_within":
       return `${is} ${fieldKey(condition.field)} ${condition.paths.join("\0")}`;
+    case "touches": {
+      const fields = condition.fields?.map(fieldKey).sort().join("\0\0") ?? "\0";
+      return [is, ...[...condition.paths].sort(), "\0", ...[...condition.globs].sort(), "\0", fields].join("\0");
+    }
     case "error_code_equals":
       return `${is} ${condition.code}`;
     case "session_age_greater_than":

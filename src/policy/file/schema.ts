@@ -1,13 +1,16 @@
 import { MAX_DEPTH } from "../../message/scan.ts";
-import { headers, place, url, variables } from "./addresses.ts";
-import { byKind, headOf, list, map } from "./collections.ts";
+import { AUDIT_FIELDS } from "../audit-fields.ts";
+import { place, url } from "./addresses.ts";
+import { byKind, headOf, list, map, type Meanings } from "./collections.ts";
 import { INTERCEPTOR, NO_INTERCEPTOR } from "./interceptor.ts";
 import { ANOMALY, DASHBOARD, EXPERIMENTS, METRICS, RECORD, TRACING } from "./later.ts";
 import type { Wrong } from "./page.ts";
+import { IDENTITY_HEADER } from "../identity-header.ts";
 import { namePatterns } from "./patterns.ts";
-import type { AuthSettings, PinSettings, PolicySettings, StateSettings, UpstreamSettings } from "./settings.ts";
+import type { AuthSettings, PinSettings, PolicySettings, ResourceSettings, StateSettings } from "./settings.ts";
 import { later, needed, optional, refine, type Shape } from "./shape.ts";
 import { duration, size } from "./units.ts";
+import { ARGUMENTS, UPSTREAM } from "./upstream.ts";
 import { choice, integer, text } from "./values.ts";
 
 // Every key of a policy file stands here, or in the tables that are named here: what may be written,
@@ -18,40 +21,6 @@ const FILE = text({ what: "the path of a file" });
 /** Less than this and the handshake itself would be refused. */
 const LEAST_DEPTH = 8;
 const COUNT = integer({ min: 1, max: 1_000_000_000 });
-
-const UPSTREAM_KEYS = map({
-  url: optional(url(), "The server's URL. ${VAR} stands for a variable of the environment.", null),
-  command: optional(list(text({ what: "a word" }), { min: 1 }), "The server's program and its arguments.", null),
-  headers: optional(headers(), "Sent to the server at the URL. ${VAR} stands for a variable of the environment.", null),
-  env: optional(variables(), "For the program, beside our own environment.", null),
-  cwd: optional(text({ what: "a directory" }), "Where the program starts.", null),
-  on_loss: optional(choice(["exit", "keep"]), "What happens when the server is lost.", null),
-});
-
-const UPSTREAM: Shape<UpstreamSettings> = refine(UPSTREAM_KEYS, (said, node, page) => {
-  const keyOf = (name: string) =>
-    node.kind === "map" ? (node.entries.find((entry) => entry.name === name) ?? headOf(node)) : node;
-  const { url, command } = said;
-  if (url !== null && command !== null) {
-    return page.wrong(keyOf("command"), "wrong-value", "A server is a command or a URL, not both", "Take one out");
-  }
-  if (url === null && command === null) {
-    return page.wrong(
-      keyOf(""),
-      "missing-key",
-      "upstream has neither url nor command",
-      "Add url: http://localhost:3000/mcp, or command: [npx, some-server]",
-    );
-  }
-  const strange = url !== null ? (["env", "cwd"] as const) : (["headers", "on_loss"] as const);
-  for (const name of strange) {
-    if (said[name === "on_loss" ? "onLoss" : name] === null) continue;
-    const owner = url === null ? "url" : "command";
-    return page.wrong(keyOf(name), "wrong-value", `${name} goes with ${owner}, and there is none`, "Take it out");
-  }
-  if (url !== null) return { kind: "url", url, headers: said.headers ?? new Map(), onLoss: said.onLoss };
-  return { kind: "command", command: command ?? [], env: said.env ?? new Map(), cwd: said.cwd };
-});
 
 const NAMES = {
   deny: optional(namePatterns("deny"), "Regular expressions. What matches any of them is hidden and refused.", NONE),
@@ -96,7 +65,24 @@ const TOOLS = map({
   pin: optional(PIN, "The lock file that remembers the definition of every tool.", null),
 });
 const PROMPTS = map(NAMES);
-const RESOURCES = map(NAMES);
+const RESOURCES_KEYS = map({
+  ...NAMES,
+  links: optional(
+    choice(["keep", "cut", "block"]),
+    "What becomes of links to hidden resources in the results of tools and prompts.",
+    null,
+  ),
+});
+const RESOURCES: Shape<ResourceSettings> & { readonly defaults: ResourceSettings } = {
+  ...refine(RESOURCES_KEYS, (settings, node, page) => {
+    const { deny, allow, links } = settings;
+    const key = node.kind === "map" ? node.entries.find(({ name }) => name === "links") : undefined;
+    if (key !== undefined && links !== null && links !== "keep" && deny.length + allow.length === 0)
+      page.warn(key, "no-effect", `links: ${links} has no effect: no resource is hidden`, "Add deny or allow");
+    return settings;
+  }),
+  defaults: RESOURCES_KEYS.defaults,
+};
 
 const LIMITS = map({
   max_message: optional(size(), "Bytes of one message; 10MB unless said otherwise.", null),
@@ -134,6 +120,18 @@ const TIMEOUTS = map({
   ),
 });
 
+const AUDIT_INCLUDE = map({
+  fields: optional(
+    list(choice(AUDIT_FIELDS)),
+    "What a record says where it is known, beside what every record says; all of these unless said otherwise.",
+    null,
+  ),
+  classes: optional(
+    list(choice(["pass", "log", "review"])),
+    "Which classes of messages have a record, in place of level. What is refused, changed or odd has one in any case.",
+    null,
+  ),
+});
 const AUDIT = map({
   file: needed(FILE, "Where to write, as JSON Lines."),
   level: optional(
@@ -146,7 +144,7 @@ const AUDIT = map({
     "What happens to messages while the log cannot be written.",
     "continue" as const,
   ),
-  include: later(list(choice(["arguments", "results"])), "What else to write."),
+  include: optional(AUDIT_INCLUDE, "What to write. Arguments and results never are.", null),
 });
 
 const REDIS = url(["redis:", "rediss:"]);
@@ -182,11 +180,9 @@ const STATE = byKind<StateSettings>(
   "memory, or a map of keys",
 );
 
-/** Not one that says something else already, and that clients set themselves. */
-const IDENTITY_HEADER = text({
+const NAMING_HEADER = text({
   what: "the name of a header that says who the client is",
-  pattern:
-    /^(?!(?:authorization|cookie|host|origin|accept|connection|transfer-encoding|(?:mcp|content|sec|last-event)-.*)$)[a-z\d-]+$/i,
+  pattern: IDENTITY_HEADER,
   examples: ["X-Forwarded-User"],
 });
 const AUTH_KEYS = map({
@@ -195,14 +191,21 @@ const AUTH_KEYS = map({
   issuer: optional(text(), "Who signs tokens.", null),
   audience: optional(text(), "For whom they are signed.", null),
   scopes: optional(list(text()), "What they must be good for.", NONE),
-  identity_header: optional(IDENTITY_HEADER, "The header in which a proxy before this one names the client.", null),
+  identity_header: optional(NAMING_HEADER, "The header in which a proxy before this one names the client.", null),
 });
 const AUTH: Shape<AuthSettings> = refine(AUTH_KEYS, (given, node, page) => {
   const { tokens, jwks, issuer, audience, scopes, identityHeader } = given;
   const wrong = (message: string, suggestion: string): Wrong =>
     page.wrong(node.kind === "map" ? headOf(node) : node, "wrong-value", message, suggestion);
+  // Whoever was let in has a name already, and it is the one that was checked.
+  const warnOfHeader = (): void => {
+    if (identityHeader === null) return;
+    const message = "identity_header has no effect: tokens say who the client is";
+    page.warn(node.kind === "map" ? headOf(node) : node, "no-effect", message, "Take it out, or the tokens");
+  };
   const isJwt = jwks !== null || issuer !== null || audience !== null || scopes.length > 0;
   if (tokens !== null) {
+    warnOfHeader();
     if (isJwt) return wrong("Tokens come from a file or from an issuer, not from both", "Take tokens out, or the rest");
     return { kind: "tokens", file: tokens, identityHeader };
   }
@@ -211,6 +214,7 @@ const AUTH: Shape<AuthSettings> = refine(AUTH_KEYS, (given, node, page) => {
     const suggestion = "Write tokens, or jwks, issuer and audience, or identity_header";
     return wrong(isJwt ? "Keys alone do not say whose tokens to take" : "auth says nothing", suggestion);
   }
+  warnOfHeader();
   return { kind: "jwt", jwks, issuer, audience, scopes, identityHeader };
 });
 
@@ -219,6 +223,26 @@ const LOG = map({
   format: optional(choice(["text", "json"]), "How it is written.", null),
   file: optional(FILE, "Where to write it as well.", null),
 });
+
+/** Keys that belong into a section, or into another file. */
+const ELSEWHERE: Meanings = {
+  ...belongTo("tools", ["deny", "allow", "pin", "hide", "not_found"]),
+  ...belongTo("upstream", ["command", "url", "headers", "env", "cwd", "on_loss"]),
+  args: ARGUMENTS,
+  ...belongTo("interceptor", ["rules", "chain", "method_interceptors", "interceptors", "enabled", "mode"]),
+  ...belongTo("auth", ["tokens", "jwks", "issuer", "audience", "scopes", "identity_header"]),
+  ...belongTo("limits", ["max_message", "max_sessions", "max_open_calls", "max_children", "max_connections"]),
+  ...belongTo("timeouts", ["connection", "tool_list", "child_grace"]),
+  mcpServers:
+    "That is the config of a client. Here a server is upstream: { command: [npx, some-server], env: { NAME: value } }",
+  servers: "One file is for one server: write upstream: { command: [npx, some-server] }",
+  conditions: "Put it into a rule, under interceptor: { rules: [{ id: …, conditions: …, actions: … }] }",
+  actions: "Put it into a rule, under interceptor: { rules: [{ id: …, conditions: …, actions: … }] }",
+};
+
+function belongTo(section: string, keys: readonly string[]): Meanings {
+  return Object.fromEntries(keys.map((key) => [key, `It belongs to ${section}: { ${key}: … }`]));
+}
 
 /** A policy file. */
 export const POLICY = map(
@@ -229,6 +253,11 @@ export const POLICY = map(
     tools: optional(TOOLS, "Which tools clients may see and call.", TOOLS.defaults),
     prompts: optional(PROMPTS, "Which prompts clients may see and get.", PROMPTS.defaults),
     resources: optional(RESOURCES, "Which resources clients may see and read.", RESOURCES.defaults),
+    validate: optional(
+      choice(["lists", "results"]),
+      "What the server's answers are checked for: lists of tools, or all results of methods of MCP.",
+      "lists" as const,
+    ),
     interceptor: optional(INTERCEPTOR, "Rules and interceptors.", NO_INTERCEPTOR),
     limits: optional(LIMITS, "Everything that can grow, and how far.", LIMITS.defaults),
     timeouts: optional(TIMEOUTS, "How long things may take.", TIMEOUTS.defaults),
@@ -244,6 +273,7 @@ export const POLICY = map(
     log: optional(LOG, "The log for people.", LOG.defaults),
   },
   "keys and values",
+  ELSEWHERE,
 ) satisfies Shape<PolicySettings>;
 
 function versionShape(): Shape<1> {

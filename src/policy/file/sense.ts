@@ -1,8 +1,11 @@
 import type { Condition, Rule, RuleAction } from "../rules/rule.ts";
 import { findWays as findKnownWays } from "../rules/ways.ts";
 import { describeMethod } from "../../message/methods.ts";
+import { warnOfRule } from "./advice.ts";
+import { warnOfServer } from "./against-server.ts";
 import { headOf } from "./collections.ts";
 import { findContradiction } from "./contradictions.ts";
+import { checkMembers } from "./members.ts";
 import { listMethods, type Methods, narrowMethods } from "./methods.ts";
 import type { MapNode, Node } from "./node.ts";
 import type { Page } from "./page.ts";
@@ -26,16 +29,19 @@ const NOWHERE: Range = { start: 0, end: 0 };
 function findCondition(conditions: readonly Condition[], node: Node | undefined, wanted: Condition): Range | null {
   if (node?.kind !== "list") return null;
   for (const [nth, condition] of conditions.entries()) {
-    const item = node.item(nth);
-    if (item.kind !== "map") continue;
-    if (condition === wanted) return item.entries[0];
-    const inner = item.entries[0].value;
-    if (condition.is === "all" || condition.is === "any") {
-      const found = findCondition(condition.conditions, inner, wanted);
-      if (found !== null) return found;
-    } else if (condition.is === "not" && condition.condition === wanted) return inner;
+    const found = findInside(condition, node.item(nth), wanted);
+    if (found !== null) return found;
   }
   return null;
+}
+
+function findInside(condition: Condition, node: Node, wanted: Condition): Range | null {
+  if (node.kind !== "map") return null;
+  const [entry] = node.entries;
+  if (condition === wanted) return entry;
+  if (condition.is === "not") return findInside(condition.condition, entry.value, wanted);
+  const isList = condition.is === "all" || condition.is === "any";
+  return isList ? findCondition(condition.conditions, entry.value, wanted) : null;
 }
 
 /** Finds what cannot be meant by a rule whose conditions can hold: a direction without messages, actions that come too late. */
@@ -88,8 +94,25 @@ export function checkRule(rule: Rule, node: MapNode, page: Page): boolean {
   if (hides !== undefined && methods !== null && ![...methods].some((method) => method.endsWith("/list"))) {
     return never(hides, "hide is for lists, and its methods are none", "Use block, or a method such as tools/list");
   }
+  const ofTool = hides === undefined ? flat.find(({ is }) => is === "tool_matches") : undefined;
+  if (ofTool !== undefined && isOfLists(narrowMethods(flat).methods)) {
+    return never(
+      ofTool,
+      "only a rule that hides looks at the names in a list",
+      "Use hide, or method_equals: tools/call",
+    );
+  }
   warnAboutRest(rule, at, page);
-  return true;
+  warnOfRule(rule, at, page);
+  warnOfServer(rule, at, page);
+  return checkMembers(rule, at, page);
+}
+
+/** Whether all of these methods are for lists of what is not a tool. */
+function isOfLists(methods: Methods): boolean {
+  return (
+    methods !== null && methods.size > 0 && [...methods].every((name) => /^(?:resources|prompts)\/.*list$/.test(name))
+  );
 }
 
 /** What only makes sense before a request is forwarded. */

@@ -1,3 +1,5 @@
+import type { Class } from "../../message/methods.ts";
+import type { AuditField } from "../audit-fields.ts";
 import type { Pattern } from "../patterns.ts";
 import type { Json, Rule } from "../rules/rule.ts";
 
@@ -11,7 +13,9 @@ export interface PolicySettings {
   readonly listen: ListenPlace | null;
   readonly tools: ToolSettings;
   readonly prompts: NameSettings;
-  readonly resources: NameSettings;
+  readonly resources: ResourceSettings;
+  /** What the server's answers are checked for. */
+  readonly validate: "lists" | "results";
   readonly interceptor: InterceptorSettings;
   readonly limits: LimitSettings;
   readonly timeouts: TimeoutSettings;
@@ -54,6 +58,12 @@ export interface ListenPlace {
 export interface NameSettings {
   readonly deny: readonly Pattern[];
   readonly allow: readonly Pattern[];
+}
+
+/** Resources, by their links. */
+export interface ResourceSettings extends NameSettings {
+  /** What becomes of links to hidden ones in the results of tools and prompts; null where nothing is said. */
+  readonly links: "keep" | "cut" | "block" | null;
 }
 
 /** The tool filter. */
@@ -113,6 +123,8 @@ export type MethodInterceptorSettings =
 /** A module of the user's own. */
 export interface ModuleSettings {
   readonly module: string;
+  /** The module as the file has it, where `module` was made absolute. */
+  readonly written?: string;
   readonly export: string;
   readonly options: Json;
 }
@@ -144,7 +156,15 @@ export interface AuditSettings {
   readonly file: string;
   readonly level: "default" | "all";
   readonly onError: "continue" | "block";
-  readonly include: null;
+  readonly include: AuditInclude | null;
+}
+
+/** What the audit log has. Null for what it has unless said otherwise. */
+export interface AuditInclude {
+  /** What records say beside what every record has. */
+  readonly fields: readonly AuditField[] | null;
+  /** The classes of messages that have a record. */
+  readonly classes: readonly Class[] | null;
 }
 
 /** What is remembered of sessions and conversations. */

@@ -1,5 +1,5 @@
 import { showText } from "../../message/text.ts";
-import { nearest } from "../nearest.ts";
+import { nearest } from "../../text/nearest.ts";
 import type { Template, TemplateVariable } from "../rules/rule.ts";
 import { parseField } from "./fields.ts";
 import { type Flaw, isFlaw } from "./mistake.ts";

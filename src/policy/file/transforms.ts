@@ -1,4 +1,4 @@
-import { nearest } from "../nearest.ts";
+import { nearest } from "../../text/nearest.ts";
 import type { Json, TransformSetting } from "../rules/rule.ts";
 import { KIND_NAMES } from "../sensitive/kinds.ts";
 import { type Clause, clause } from "./clause.ts";

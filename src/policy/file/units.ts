@@ -12,18 +12,31 @@ export function duration(): Shape<number> {
       const text = readWord(node, page, "a duration such as 5s", "Add a unit: ", ["s", "ms"]);
       if (text === WRONG) return WRONG;
       const match = DURATION.exec(text);
-      const milliseconds = match === null ? NaN : Number(match[1]) * TIMES[match[2] as keyof typeof TIMES];
-      if (milliseconds > 0 && milliseconds <= MAX_TIMER_MS) return milliseconds;
-      const what =
-        match === null ? "is no duration" : milliseconds > 0 ? "is longer than 24 days" : "is no positive duration";
+      const milliseconds = match === null ? NaN : wholeMilliseconds(Number(match[1]) * TIMES[match[2] as Unit]);
+      if (Number.isInteger(milliseconds) && milliseconds > 0 && milliseconds <= MAX_TIMER_MS) return milliseconds;
+      const what = match === null ? "is not a duration" : describeDuration(milliseconds);
       return page.wrong(node, "bad-duration", `${page.name()}: "${showText(text, 40)}" ${what}`, suggestDuration(text));
     },
     schema: () => ({ type: "string", pattern: DURATION.source, examples: ["5s", "300ms", "10m", "1h"] }),
   };
 }
 
+/** What does not come out even only because of how numbers are kept (1.1s) is a whole number all the same. */
+function wholeMilliseconds(milliseconds: number): number {
+  const rounded = Math.round(milliseconds);
+  return Math.abs(milliseconds - rounded) < 1e-6 * Math.max(1, rounded) && milliseconds >= 1e-3
+    ? rounded
+    : milliseconds;
+}
+
+function describeDuration(milliseconds: number): string {
+  if (!(milliseconds > 0)) return "is not a positive duration";
+  return milliseconds > MAX_TIMER_MS ? "is longer than 24 days" : "is not a whole number of milliseconds";
+}
+
 const DURATION = /^(\d+(?:\.\d+)?)(ms|s|m|h)$/;
 const TIMES = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 };
+type Unit = keyof typeof TIMES;
 
 /** Timers count no further: almost 25 days. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
@@ -38,6 +51,8 @@ function suggestDuration(text: string): string {
     total += Number(count) * unit.ms;
   }
   if (!(total > 0 && total <= MAX_TIMER_MS)) return HOW_LONG;
+  // Rounded up: a timeout of nothing would be no time at all.
+  total = Math.ceil(total - 1e-6);
   const [unit, ms] = Object.entries(TIMES).findLast(([, each]) => total % each === 0) ?? ["ms", 1];
   return `Write ${Number((total / ms).toFixed(3))}${unit}`;
 }

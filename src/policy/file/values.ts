@@ -1,5 +1,5 @@
 import { showText } from "../../message/text.ts";
-import { nearest } from "../nearest.ts";
+import { nearest } from "../../text/nearest.ts";
 import { describe, type Entry, kindOf, type MapNode, type Node, type ScalarNode } from "./node.ts";
 import type { Page, Wrong } from "./page.ts";
 import type { Shape } from "./shape.ts";

@@ -1,15 +1,19 @@
 import type { WireError } from "../../message/compose.ts";
-import type { NotificationEnvelope, RequestEnvelope, ResultEnvelope } from "../../message/envelope.ts";
+import type { NotificationEnvelope, RequestEnvelope, ResultEnvelope, Span } from "../../message/envelope.ts";
 import type { Message } from "../../message/message.ts";
 import { showText } from "../../message/text.ts";
 import { eraOf } from "../../session/era.ts";
 import type { Turn } from "../../session/turn.ts";
 import { type Decision, PASS } from "../verdict.ts";
 import { type Kind, kindsOf, LISTS, readList, readSubjects, type Subject } from "./asked.ts";
+import { findHiddenLinks, type LinkSetting } from "./links.ts";
 import type { NameFilter } from "./name-filter.ts";
 
 /** What decides about prompts and resources; null where all of them may be seen. */
-export type NameFilters = Readonly<Record<Kind, NameFilter | null>>;
+export interface NameFilters extends Readonly<Record<Kind, NameFilter | null>> {
+  /** What becomes of links to hidden resources in results; kept unless said otherwise. */
+  readonly links?: LinkSetting;
+}
 
 /** What is hidden is not listed, and asking for it is like asking for what never was. */
 export function judgeNames(filters: NameFilters, turn: Turn): Decision {
@@ -18,10 +22,16 @@ export function judgeNames(filters: NameFilters, turn: Turn): Decision {
   switch (envelope.kind) {
     case "request":
       return judgeRequest(filters, message, envelope);
-    case "notification":
-      return judgeUpdate(filters, message, envelope);
-    case "result":
-      return answers === undefined ? PASS : judgeList(filters, message, envelope, answers.method.name);
+    case "notification": {
+      const decision = judgeUpdate(filters, message, envelope);
+      return decision === PASS ? judgeLinks(filters, message, envelope.method.name, envelope.params) : decision;
+    }
+    case "result": {
+      if (answers === undefined) return PASS;
+      const { name } = answers.method;
+      const decision = judgeList(filters, message, envelope, name);
+      return decision === PASS ? judgeLinks(filters, message, name, envelope.result) : decision;
+    }
     case "error":
     case "batch":
     case "opaque":
@@ -78,6 +88,40 @@ function judgeList(filters: NameFilters, { bytes }: Message, { result }: ResultE
   if (hidden.size === 0) return PASS;
   return { verdict: { do: "hide", elements: entries.map(({ span }) => span), hidden }, rule: list.kind };
 }
+
+/** Links to hidden resources in what tools, prompts and tasks bring. */
+function judgeLinks(
+  { resources, links = "keep" }: NameFilters,
+  { bytes }: Message,
+  method: string,
+  value: Span | null,
+): Decision {
+  if (links === "keep" || resources === null || value === null || !WITH_LINKS.has(method)) return PASS;
+  const found = findHiddenLinks(bytes, value, resources);
+  if (found === null) return PASS;
+  if (found === "unreadable") return { verdict: { do: "deny", error: NO_LIST }, rule: "resources:unreadable-list" };
+  const { edits, first } = found;
+  if (links === "cut") return { verdict: { do: "edit", edits }, rule: "resources", about: first };
+  return { verdict: { do: "deny", error: LINKED }, rule: "resources", about: first };
+}
+
+/** Whose results, or params, have content in them. */
+const WITH_LINKS = new Set([
+  "tools/call",
+  "prompts/get",
+  "tasks/result",
+  "tasks/get",
+  "tasks/update",
+  "tasks/cancel",
+  "notifications/tasks",
+  "notifications/tasks/status",
+]);
+
+const LINKED: WireError = {
+  code: -32001,
+  message: "Blocked by policy: the result has a link to a resource that is hidden",
+  data: { rule: "resources.links", action: "block" },
+};
 
 const NO_LIST = { code: -32000, message: "Invalid response" };
 

@@ -1,5 +1,5 @@
 import { compose, foldName } from "../../message/fold.ts";
-import { matchNames, type Pattern } from "../patterns.ts";
+import { compilePattern, matchNames, type Pattern } from "../patterns.ts";
 import { NOT_ALLOWED, NOT_CHECKED } from "../tool-filter.ts";
 
 /** Which prompts or resources a client may see and ask for. It judges what is asked for, and needs no list. */
@@ -32,7 +32,7 @@ export interface NameFilterOptions {
  * What else there is at the server is not known here, so that deny patterns are run without regard to case as well.
  */
 export function createNameFilter({ deny, allow, read, onHang = () => {} }: NameFilterOptions): NameFilter {
-  const denying = [...deny, ...deny.map(({ source }) => ({ source, expression: new RegExp(source, "i") }))];
+  const denying = [...deny, ...deny.map(({ source }) => ({ source, expression: compilePattern(source, "i") }))];
   const decided = new Map<string, string | null>();
   let kept = 0; // characters
 

@@ -10,16 +10,18 @@ import type { Json } from "./rule.ts";
  */
 export type CelValue = null | boolean | bigint | number | string | CelValue[] | Map<string, CelValue>;
 
-/** A value, and the length of the longest list or map in it. */
+/** A value, the length of the longest list or map in it, and that of the longest text. */
 export interface Measured {
   readonly value: CelValue;
   readonly widest: number;
+  readonly longest: number;
 }
 
 /** Reads a part of a message. The bytes have been validated. */
 export function readCelValue({ bytes, start }: Part): Measured {
   let at = start;
   let widest = 0;
+  let longest = 0;
 
   function read(): CelValue {
     const begins = at;
@@ -30,6 +32,7 @@ export function readCelValue({ bytes, start }: Part): Measured {
         return readArray();
       case "string":
         at = afterString(bytes, at);
+        longest = Math.max(longest, at - begins);
         return readText(bytes, begins + 1, at - 1);
       case "null":
         at += 4;
@@ -75,7 +78,7 @@ export function readCelValue({ bytes, start }: Part): Measured {
   }
 
   const value = read();
-  return { value, widest };
+  return { value, widest, longest };
 }
 
 /** An integer is one as long as it fits into what expressions call an int; all else is a double. */

@@ -1,11 +1,12 @@
 import type { Environment } from "@marcbachmann/cel-js";
 import { type CelValue, type Measured, readCelValue, toCelValue } from "./cel-values.ts";
 import { inspect } from "./cel-inspect.ts";
-import { type CompilePattern, isPattern, loadPatterns } from "./patterns.ts";
-import type { RulePattern } from "./rule.ts";
+import { type CompilePattern, isPattern, loadPatterns, sizeOf } from "./patterns.ts";
+import type { Json, RulePattern } from "./rule.ts";
 import { runLimited } from "../time-limit.ts";
 import { Unjudgeable } from "./unjudgeable.ts";
-import { keep, type Look, partOf, type Section } from "./view.ts";
+import { keep, type Look, type MethodStatistics, partOf, type RuleView, type Section } from "./view.ts";
+import { spend, type Work } from "./work.ts";
 
 /** An expression, ready to be asked. */
 export interface CelTest {
@@ -38,8 +39,11 @@ export const MAX_CEL_BYTES = 262_144;
 const MAX_CEL_NODES = 1000;
 const MAX_CEL_DEPTH = 64;
 
-/** How long an expression may take on a message that is large enough to make it slow. */
-export const CEL_LIMIT_MS = 50;
+/**
+ * How long an expression may take on a message that is large enough to make it slow. What it does is counted in steps, and
+ * ends when the message has none left; this is for what the count misses, such as texts that grow with every `+`.
+ */
+export const CEL_LIMIT_MS = 5000;
 
 /** Expressions that go through lists are watched from here on: steps, each as long as the message at worst. */
 const MAX_UNWATCHED = 4 * 2 ** 20;
@@ -58,14 +62,48 @@ export async function loadCel(expressions: readonly string[]): Promise<CompileCe
     limits: { maxAstNodes: MAX_CEL_NODES, maxDepth: MAX_CEL_DEPTH },
   });
   for (const name of VARIABLES) environment.registerVariable(name, "dyn");
+  const meter = createMeter();
   // The engine's own `matches` would run on expressions that can take for ever.
   environment.registerFunction(`string.${LINEAR}(string): bool`, (text: string, source: string) => {
     const pattern = compiled.get(source);
-    if (pattern === undefined) throw new Unjudgeable("a pattern that is not written out");
+    if (pattern === undefined) throw new Error("a pattern that is not written out");
+    meter.spend(text.length * sizeOf(pattern));
     return pattern.test(text);
   });
-  return (expression) => compile(environment, expression, patterns, compiled);
+  return (expression) => compile(environment, expression, patterns, compiled, meter);
 }
+
+/** Counts what the expression that is being evaluated does. There is one at a time. */
+interface Meter {
+  run<T>(work: Work, longest: number, evaluate: () => T): T;
+  round(nodes: number): void;
+  spend(steps: number): void;
+}
+
+function createMeter(): Meter {
+  let work: Work | null = null;
+  let longest = 0;
+  const take = (steps: number): void => {
+    if (work !== null) spend(work, steps);
+  };
+  return {
+    run(given, longestText, evaluate) {
+      work = given;
+      longest = longestText;
+      try {
+        return evaluate();
+      } finally {
+        work = null;
+      }
+    },
+    // A round may look for something in a text, which may be the longest there is.
+    round: (nodes) => take(STEPS_PER_NODE * nodes + (longest >> 5)),
+    spend: take,
+  };
+}
+
+/** What it costs to evaluate a node of an expression. */
+const STEPS_PER_NODE = 10;
 
 /** The name under which `matches` is called. */
 const LINEAR = "matchesInLinearTime";
@@ -75,6 +113,7 @@ function compile(
   expression: string,
   patterns: CompilePattern | null,
   compiled: Map<string, RulePattern>,
+  meter: Meter,
 ): CelTest | CelProblem {
   let run: ReturnType<Environment["parse"]>;
   try {
@@ -82,7 +121,7 @@ function compile(
   } catch (error) {
     return describe(error);
   }
-  const found = inspect(run.ast, LINEAR);
+  const found = inspect(run.ast, LINEAR, (nodes) => meter.round(nodes));
   for (const { pattern: source, at } of found.matches) {
     if (source === null) return { problem: "`matches` needs a pattern that is written out", at };
     const made = patterns?.(source) ?? { problem: "cannot be compiled" };
@@ -93,15 +132,19 @@ function compile(
   if (!valid) return describe(error);
   if (type !== "bool" && type !== "dyn") return { problem: `says neither yes nor no, but a ${type}`, at: null };
   const uses = new Set(VARIABLES.filter((name) => found.names.has(name)));
+  const asksForMethods = uses.has("session") && expression.includes("method_stats");
   return {
     uses,
     test(look) {
-      const { variables, isHeavy } = gather(look, uses, found);
-      let answer: unknown;
-      if (!isHeavy) answer = run(variables);
-      else if (!runLimited(() => void (answer = run(variables)), CEL_LIMIT_MS))
-        throw new Unjudgeable(`the expression took more than ${CEL_LIMIT_MS} ms`);
-      if (typeof answer !== "boolean") throw new Unjudgeable("the expression says neither yes nor no");
+      const { variables, isHeavy, bytes, longest } = gather(look, uses, found, asksForMethods);
+      spend(look.work, STEPS_PER_NODE * found.nodes + (bytes >> 3));
+      const answer: unknown = meter.run(look.work, longest, () => {
+        if (!isHeavy) return run(variables);
+        let heavy: unknown;
+        if (runLimited(() => void (heavy = run(variables)), CEL_LIMIT_MS)) return heavy;
+        throw new Unjudgeable(`an expression took more than ${CEL_LIMIT_MS} ms`);
+      });
+      if (typeof answer !== "boolean") throw new Error("the expression says neither yes nor no");
       return answer;
     },
     saw: () => [...uses].join(", "),
@@ -109,18 +152,20 @@ function compile(
 }
 
 /** The variables of an expression, each made once for all expressions, and whether it may take long with them. */
-function gather(look: Look, uses: ReadonlySet<string>, found: ReturnType<typeof inspect>) {
+function gather(look: Look, uses: ReadonlySet<string>, found: ReturnType<typeof inspect>, asksForMethods: boolean) {
   const variables: Record<string, CelValue> = {};
   let bytes = 0;
   let widest = 0;
+  let longest = 0;
   for (const name of uses) {
-    const measured = variable(look, name);
+    const measured = variable(look, name === "session" && asksForMethods ? SESSION_WITH_METHODS : name);
     variables[name] = measured.value;
     bytes += measured.bytes;
     widest = Math.max(widest, measured.widest);
+    longest = Math.max(longest, measured.longest);
   }
   const steps = (found.splits ? bytes : widest) ** found.loops;
-  return { variables, isHeavy: found.loops > 0 && steps * Math.max(bytes, 1) > MAX_UNWATCHED };
+  return { variables, bytes, longest, isHeavy: found.loops > 0 && steps * Math.max(bytes, 1) > MAX_UNWATCHED };
 }
 
 function variable(look: Look, name: string): Measured & { readonly bytes: number } {
@@ -131,20 +176,39 @@ function makeVariable(look: Look, name: string): Measured & { readonly bytes: nu
   const { view } = look;
   if (name === "method") return small(view.method);
   if (name === "client") return small(toCelValue({ name: view.client, identity: view.identity }));
-  if (name === "session") {
-    const { id, state } = view.session;
-    const facts = { id, age_ms: Math.floor(view.session.ageMs()), calls: view.session.calls(null) };
-    return small(toCelValue({ ...facts, state: Object.fromEntries(state) }));
+  if (name === "session") return small(toCelValue(factsOf(view)));
+  if (name === SESSION_WITH_METHODS) {
+    const methods = Array.from(view.session.methods, ([method, one]) => [method, statisticsOf(one)] as const);
+    return small(toCelValue({ ...factsOf(view), method_stats: Object.fromEntries(methods) }));
   }
   const part = partOf(view, name as Section);
   if (part === null) return small(null);
   const bytes = part.end - part.start;
   if (bytes > MAX_CEL_BYTES) throw new Unjudgeable(`${name} of more than ${MAX_CEL_BYTES} bytes`);
+  spend(look.work, 2 * bytes);
   return { ...readCelValue(part), bytes };
 }
 
+/** The session with what is counted by method, which takes longer to make: for expressions that ask for it. */
+const SESSION_WITH_METHODS = "session with methods";
+
+function factsOf({ session, mcpSession }: RuleView): { readonly [key: string]: Json } {
+  return {
+    id: session.id,
+    mcp_session_id: mcpSession,
+    age_ms: Math.floor(session.ageMs()),
+    message_count: session.messages,
+    calls: session.calls(null),
+    state: Object.fromEntries(session.state),
+  };
+}
+
+function statisticsOf({ requests, results, errors, notifications, answeredInMs }: MethodStatistics): Json {
+  return { requests, results, errors, notifications, answered_in_ms: Math.round(answeredInMs) };
+}
+
 function small(value: CelValue): Measured & { readonly bytes: number } {
-  return { value, widest: 0, bytes: 0 };
+  return { value, widest: 0, longest: 0, bytes: 0 };
 }
 
 function describe(error: unknown): CelProblem {

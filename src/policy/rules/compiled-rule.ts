@@ -29,9 +29,17 @@ export function compileRules(rules: readonly Rule[], cel: ((expression: string) 
     rule,
     order,
     moment: momentOf(rule, cel),
-    looksIntoParams: anyLeaf(rule.conditions, (condition) => looksInto(condition, "params", cel)),
+    looksIntoParams: namesParams(rule) || anyLeaf(rule.conditions, (condition) => looksInto(condition, "params", cel)),
     clauses: rule.conditions.map((condition) => compileCondition(condition, context)),
   }));
+}
+
+/** Whether an action says something about the params, in a text with variables. */
+function namesParams({ actions }: Rule): boolean {
+  return actions.some((action) => {
+    const text = action.does === "block" ? action.reason : "message" in action ? action.message : null;
+    return text?.parts.some((part) => typeof part !== "string" && part.name.startsWith("param")) ?? false;
+  });
 }
 
 /** Whether a rule matches. Never throws: what is unsure could not be judged. */
@@ -83,6 +91,7 @@ function looksInto(
   cel: ((expression: string) => CelTest) | null,
 ): boolean {
   if (condition.is === "cel") return cel?.(condition.expression).uses.has(section) ?? false;
+  if (condition.is === "touches") return section === "params";
   return condition.is.startsWith(PREFIX[section]);
 }
 

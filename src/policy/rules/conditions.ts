@@ -1,6 +1,7 @@
 import { type CompileContext, compileLeaf, type Leaf } from "./leaves.ts";
 import type { Condition } from "./rule.ts";
-import type { Look } from "./view.ts";
+import { Unjudgeable } from "./unjudgeable.ts";
+import type { Doubt, Look } from "./view.ts";
 
 /** Whether a condition holds. It is unsure where it could not be judged, and nothing else decides. */
 export type Answer = "yes" | "no" | "unsure";
@@ -34,14 +35,18 @@ function ask(clause: Clause, look: Look): Answer {
     try {
       return clause.leaf.test(look) ? "yes" : "no";
     } catch (error) {
-      // The engine for expressions draws a picture below its first line.
-      const [reason] = (error instanceof Error ? error.message : String(error)).split("\n");
-      look.doubt ??= `${clause.condition.is}: ${reason}`;
+      look.doubt ??= doubtOf(clause.condition.is, error);
       return "unsure";
     }
   }
   if (clause.joined === "all") return askAll(clause.parts, look);
   return clause.joined === "any" ? askAny(clause.parts, look) : opposite(ask(clause.parts[0], look));
+}
+
+function doubtOf(condition: string, error: unknown): Doubt {
+  // The engine for expressions draws a picture below its first line.
+  const [reason] = (error instanceof Error ? error.message : String(error)).split("\n");
+  return { text: `${condition}: ${reason}`, told: error instanceof Unjudgeable ? reason : null };
 }
 
 // A clause that is unsure does not decide where another one does: one "no" is enough for all, one
@@ -89,7 +94,7 @@ export interface Trace {
 export function explain(clause: Clause, look: Look): Trace {
   look.doubt = null;
   const answer = ask(clause, look);
-  const { doubt } = look;
+  const doubt = (look.doubt as Doubt | null)?.text ?? null;
   const parts = clause.parts.map((part) => explain(part, look));
   const saw = clause.joined === "leaf" ? sawOf(clause.leaf, look) : null;
   return { condition: clause.condition, answer, saw, doubt: answer === "unsure" ? doubt : null, parts };

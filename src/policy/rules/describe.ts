@@ -1,12 +1,21 @@
 import type { Condition, Field, RulePattern } from "./rule.ts";
 
+/** So much of a value that a condition saw is shown. */
+export const MAX_SHOWN = 100;
+
 /** A condition as a person would write it, on one line. */
 export function describeCondition(condition: Condition): string {
   const { is, ...rest } = condition;
   if ("conditions" in rest) return is;
   if ("condition" in rest) return is;
+  if (condition.is === "touches") return describeTouches(condition);
   const words = Object.values(rest).flatMap((value: unknown) => (value === null ? [] : [show(value)]));
   return [is, ...words].join(" ");
+}
+
+function describeTouches({ paths, globs, fields }: Condition & { readonly is: "touches" }): string {
+  const where = fields === null ? "" : ` in ${fields.map(({ text }) => text).join(", ")}`;
+  return `touches ${[...paths, ...globs].join(", ")}${where}`;
 }
 
 function show(value: unknown): string {

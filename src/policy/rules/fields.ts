@@ -1,10 +1,13 @@
-import { BACKSLASH, CLOSE_OBJECT, COMMA, OPEN_ARRAY, OPEN_OBJECT, QUOTE } from "../../message/characters.ts";
+import { CLOSE_OBJECT, COMMA, OPEN_ARRAY, OPEN_OBJECT, QUOTE } from "../../message/characters.ts";
 import type { Span } from "../../message/envelope.ts";
-import { afterString, eachElement, endOfValue, skipSpace } from "../../message/members.ts";
+import { afterString, eachElement, eachKey, endOfValue, skipSpace } from "../../message/members.ts";
+import { hashString, isSpelled } from "../../message/spelling.ts";
 import { readText } from "../../message/text.ts";
+import { indexByHash, isKey } from "./field-keys.ts";
 import { type Decimal, readDecimal } from "./numbers.ts";
 import { readPlace, type Reading } from "./path-readings.ts";
 import type { Field } from "./rule.ts";
+import { beginWork, spend, walkSteps, type Work } from "./work.ts";
 
 /** A part of a message: where one of its values stands, and in which bytes. */
 export interface Part extends Span {
@@ -22,12 +25,15 @@ export interface FieldStep {
   /** The step before it; null for the beginning, which is the whole. */
   readonly from: FieldStep | null;
   readonly step: string | number;
-  /** The step as a key, in UTF-8. */
-  readonly key: Buffer;
+  /** The step as a key, and its bytes in UTF-8. */
+  readonly key: string;
+  readonly bytes: Buffer;
   /** Its number among all steps of its table. That of the beginning is zero. */
   readonly index: number;
   /** The steps that follow it. */
   readonly next: FieldStep[];
+  /** The same by the hash of their keys, where that was needed. */
+  byHash: Map<number, FieldStep[]> | null;
 }
 
 /** The ways that the rules of one policy know. */
@@ -38,7 +44,15 @@ export interface FieldTable {
 
 /** Makes a table without ways. */
 export function createFieldTable(): FieldTable {
-  const beginning: FieldStep = { from: null, step: "", key: Buffer.alloc(0), index: 0, next: [] };
+  const beginning: FieldStep = {
+    from: null,
+    step: "",
+    key: "",
+    bytes: Buffer.alloc(0),
+    index: 0,
+    next: [],
+    byHash: null,
+  };
   let size = 1;
   return {
     intern({ steps }) {
@@ -46,7 +60,15 @@ export function createFieldTable(): FieldTable {
       for (const step of steps) {
         let known = last.next.find((one) => one.step === step);
         if (known === undefined) {
-          known = { from: last, step, key: Buffer.from(String(step)), index: size++, next: [] };
+          known = {
+            from: last,
+            step,
+            key: String(step),
+            bytes: Buffer.from(String(step)),
+            index: size++,
+            next: [],
+            byHash: null,
+          };
           last.next.push(known);
         }
         last = known;
@@ -73,11 +95,14 @@ export interface Seen {
 export interface FieldMemo {
   readonly bytes: Buffer;
   readonly seen: (Seen | null | undefined)[];
+  readonly work: Work;
+  /** How often members of an object were looked up one by one, by the number of the step that led to it. */
+  alone: number[] | null;
 }
 
 /** Begins to look into a part of a message. The bytes have been validated. */
-export function createFieldMemo({ bytes, start, end }: Part): FieldMemo {
-  return { bytes, seen: [see(bytes, start, end)] };
+export function createFieldMemo({ bytes, start, end }: Part, work: Work = beginWork()): FieldMemo {
+  return { bytes, seen: [see(bytes, start, end)], work, alone: null };
 }
 
 /** The value at the end of a way, or null. Nothing is looked up twice. */
@@ -88,21 +113,40 @@ export function lookUp(memo: FieldMemo, step: FieldStep): Seen | null {
   const first = inside === null ? 0 : memo.bytes[inside.start];
   if (inside !== null && first === OPEN_OBJECT) {
     const { next } = step.from;
-    lookUpMembers(memo, inside.start, next.length > MAX_TOGETHER ? [step] : next);
+    if (next.length > MAX_TOGETHER) lookUpOneOfMany(memo, inside.start, step, step.from);
+    else lookUpMembers(memo, inside.start, next);
     return memo.seen[step.index] ?? null;
   }
   // A number is an index where it meets an array and a key where it meets an object: `0` is both in
   // a JSON Pointer. A text never is an index.
   const isIndex = inside !== null && first === OPEN_ARRAY && typeof step.step === "number";
-  return note(memo, step, isIndex ? findIndex(memo.bytes, inside.start, step.step) : null);
+  return note(memo, step, isIndex ? findIndex(memo, inside, step.step) : null);
 }
 
-/** Where rules know more ways on from an object, most are not those of this message: each is looked up by itself. */
+/** Where rules know more ways on from an object, most are not those of this message. */
 const MAX_TOGETHER = 16;
+
+/** So many are looked up one by one. Then all are, in one go: each goes through the whole object, which may be large. */
+const MAX_ALONE = 2;
+const ALL = -1;
+
+function lookUpOneOfMany(memo: FieldMemo, start: number, step: FieldStep, from: FieldStep): void {
+  const alone = (memo.alone ??= []);
+  const before = alone[from.index] ?? 0;
+  if (before === ALL) note(memo, step, null);
+  else if (before < MAX_ALONE) {
+    alone[from.index] = before + 1;
+    lookUpMembers(memo, start, [step]);
+  } else {
+    alone[from.index] = ALL;
+    lookUpAll(memo, start, from);
+    memo.seen[step.index] ??= null;
+  }
+}
 
 /** Goes through an object once, for all that anybody will look for in it. */
 function lookUpMembers(memo: FieldMemo, start: number, steps: readonly FieldStep[]): void {
-  const { bytes } = memo;
+  const { bytes, work } = memo;
   for (const step of steps) note(memo, step, null);
   let missing = steps.length;
   let at = skipSpace(bytes, start + 1);
@@ -111,17 +155,35 @@ function lookUpMembers(memo: FieldMemo, start: number, steps: readonly FieldStep
     const begins = skipSpace(bytes, skipSpace(bytes, keyEnd) + 1);
     let member: Seen | null = null;
     for (const step of steps) {
-      if (!isKey(bytes, at + 1, keyEnd - 1, step.key)) continue;
+      if (!isKey(bytes, at + 1, keyEnd - 1, step)) continue;
       member ??= see(bytes, begins, undefined);
       note(memo, step, member);
       // No key stands twice: the scanner has seen to it.
-      if (--missing === 0) return;
+      if (--missing === 0) return spend(work, walkSteps(begins - start));
     }
     const ends = endOfValue(bytes, begins);
     if (member !== null) member.end = ends;
     at = skipSpace(bytes, ends);
     if (bytes[at] === COMMA) at = skipSpace(bytes, at + 1);
   }
+  spend(work, walkSteps(at - start));
+}
+
+/** The same for many: what is found is noted, and what is not found is not. */
+function lookUpAll(memo: FieldMemo, start: number, from: FieldStep): void {
+  const { bytes, work } = memo;
+  from.byHash ??= indexByHash(from.next);
+  let end = start;
+  eachKey(bytes, { start, end: start }, (keyStart, keyEnd, begins, ends) => {
+    const hash = hashString(bytes, keyStart, keyEnd, 0);
+    const steps = hash === undefined ? undefined : from.byHash?.get(hash);
+    if (steps !== undefined)
+      for (const step of steps)
+        if (isSpelled(bytes, keyStart, keyEnd, step.key)) memo.seen[step.index] ??= see(bytes, begins, ends);
+    end = ends;
+    return true;
+  });
+  spend(work, 2 * walkSteps(end - start));
 }
 
 function note({ seen }: FieldMemo, { index }: FieldStep, value: Seen | null): Seen | null {
@@ -129,32 +191,23 @@ function note({ seen }: FieldMemo, { index }: FieldStep, value: Seen | null): Se
   return value;
 }
 
-function findIndex(bytes: Buffer, start: number, index: number): Seen | null {
+function findIndex({ bytes, work }: FieldMemo, { start }: Seen, index: number): Seen | null {
   if (!Number.isInteger(index) || index < 0) return null;
   let nth = 0;
+  let last = start;
   let found: Seen | null = null;
   eachElement(bytes, { start, end: start }, (begins, ends) => {
+    last = ends;
     if (nth++ < index) return true;
     found = see(bytes, begins, ends);
     return false;
   });
+  spend(work, walkSteps(last - start));
   return found;
 }
 
 function see(bytes: Buffer, start: number, end: number | undefined): Seen {
   return { bytes, start, end, text: undefined, decimal: undefined, readings: undefined };
-}
-
-/** Whether a key stands between two places, by its bytes or spelled with escapes. */
-function isKey(bytes: Buffer, start: number, end: number, key: Buffer): boolean {
-  const length = key.length;
-  // An escape is longer than what it stands for.
-  if (end - start < length) return false;
-  let same = 0;
-  while (same < length && bytes[start + same] === key[same] && key[same] !== BACKSLASH) same++;
-  if (same === length && end - start === length) return true;
-  // Where they part, the message has an escape or another key. A backslash in a key is always escaped.
-  return bytes[start + same] === BACKSLASH && readText(bytes, start, end) === key.toString();
 }
 
 /** Where a value that has been looked up stands. */
@@ -194,19 +247,19 @@ export function readingsOf(seen: Seen): readonly Reading[] | null {
   return seen.readings;
 }
 
-/** The elements of a list that has been looked up. */
-export function elementsOf(seen: Seen): Seen[] {
+/** The elements of a list that has been looked up: as many as that, and one more where there are more. */
+export function elementsOf(seen: Seen, count: number): Seen[] {
   const elements: Seen[] = [];
-  eachElement(seen.bytes, spanOf(seen), (start, end) => {
+  eachElement(seen.bytes, { start: seen.start, end: seen.start }, (start, end) => {
     elements.push(see(seen.bytes, start, end));
-    return true;
+    return elements.length <= count;
   });
   return elements;
 }
 
 /** The place a field leads to from this value, or null. The same without a memory. */
-export function findField(bytes: Buffer, { start, end }: Span, field: Field): Span | null {
-  const seen = lookUp(createFieldMemo({ bytes, start, end }), createFieldTable().intern(field));
+export function findField(part: Part, field: Field, work: Work = beginWork()): Span | null {
+  const seen = lookUp(createFieldMemo(part, work), createFieldTable().intern(field));
   return seen === null ? null : spanOf(seen);
 }
 

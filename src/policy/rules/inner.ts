@@ -1,6 +1,8 @@
 import type { Span } from "../../message/envelope.ts";
-import { fold, isAlike } from "../../message/fold.ts";
-import { eachMember, findMember, readString } from "../../message/members.ts";
+import { fold, isAlikeAt } from "../../message/fold.ts";
+import { eachKey, findMember, readString } from "../../message/members.ts";
+import { isSpelled } from "../../message/spelling.ts";
+import { readText } from "../../message/text.ts";
 import { kindAt } from "./fields.ts";
 
 /** A message inside another one. Its places are places in the bytes of the outer one. */
@@ -46,11 +48,13 @@ export function innerOfParams(bytes: Buffer, params: Span, method: string): Inne
   if (found === null) return "unclear";
   const inner: InnerMessage[] = [];
   if (responses === null || kindAt(bytes, responses.start) !== "object") return inner;
-  let count = 0;
-  eachMember(bytes, responses, (key, result) => {
-    if (++count <= MAX_INNER_MESSAGES) inner.push({ kind: "response", key, result });
+  let isClear = true;
+  eachKey(bytes, responses, (keyStart, keyEnd, start, end) => {
+    isClear = inner.length < MAX_INNER_MESSAGES;
+    if (isClear) inner.push({ kind: "response", key: readText(bytes, keyStart, keyEnd), result: { start, end } });
+    return isClear;
   });
-  return count > MAX_INNER_MESSAGES ? "unclear" : inner;
+  return isClear ? inner : "unclear";
 }
 
 /**
@@ -60,20 +64,18 @@ export function innerOfParams(bytes: Buffer, params: Span, method: string): Inne
 export function looksLike(bytes: Buffer, result: Span): readonly (string | null)[] {
   const methods = new Set<string>();
   if (kindAt(bytes, result.start) === "object")
-    eachMember(bytes, result, (key) => {
-      const method = key.length > MAX_TELLING ? undefined : TELLING.get(fold(key));
-      if (method !== undefined) methods.add(method);
+    eachKey(bytes, result, (start, end) => {
+      for (const { keys: telling, method } of TELLING) if (isAlikeAt(bytes, start, end, telling)) methods.add(method);
+      return true;
     });
   return methods.size === 0 ? [null] : [...methods];
 }
 
-const MAX_TELLING = 32;
-const TELLING = new Map([
-  ["role", "sampling/createMessage"],
-  ["model", "sampling/createMessage"],
-  ["action", "elicitation/create"],
-  ["roots", "roots/list"],
-]);
+const TELLING = [
+  { keys: new Set(["role", "model"]), method: "sampling/createMessage" },
+  { keys: new Set(["action"]), method: "elicitation/create" },
+  { keys: new Set(["roots"]), method: "roots/list" },
+];
 
 /** Whose answers are the state of a task. */
 const TASK_STATES = new Set(["tasks/get", "tasks/update", "tasks/cancel"]);
@@ -113,22 +115,21 @@ function innerRequests(bytes: Buffer, result: Span): InnerMessages {
   const inner: InnerMessage[] = [];
   if (found.inputRequests === null || kindAt(bytes, found.inputRequests.start) !== "object") return inner;
   let isClear = true;
-  eachMember(bytes, found.inputRequests, (key, span) => {
-    if (!isClear) return;
-    const request = inner.length < MAX_INNER_MESSAGES ? pick(bytes, span, REQUEST) : null;
-    if (request === null) {
-      isClear = false;
-      return;
-    }
+  eachKey(bytes, found.inputRequests, (keyStart, keyEnd, start, end) => {
+    const request = inner.length < MAX_INNER_MESSAGES ? pick(bytes, { start, end }, REQUEST) : null;
+    isClear = request !== null;
+    if (request === null) return false;
+    const key = readText(bytes, keyStart, keyEnd);
     const params = request.params !== null && kindAt(bytes, request.params.start) === "object" ? request.params : null;
     inner.push({ kind: "request", key, method: readString(bytes, request.method), params });
+    return true;
   });
   return isClear ? inner : "unclear";
 }
 
 /** The keys that matter somewhere, and what a careless peer takes for them. */
 function keys<Key extends string>(...names: Key[]) {
-  return { names: new Set<string>(names), folded: new Set(names.map(fold)), none: nothing(names) };
+  return { names, folded: new Set(names.map(fold)), none: nothing(names) };
 }
 
 function nothing<Key extends string>(names: readonly Key[]): Record<Key, Span | null> {
@@ -149,9 +150,11 @@ function pick<Key extends string>(
   const found = { ...none };
   if (kindAt(bytes, span.start) !== "object") return found;
   let isClear = true;
-  eachMember(bytes, span, (key, value) => {
-    if (names.has(key)) found[key as Key] = value;
-    else if (isAlike(key, folded)) isClear = false;
+  eachKey(bytes, span, (keyStart, keyEnd, start, end) => {
+    const key = names.find((name) => isSpelled(bytes, keyStart, keyEnd, name));
+    if (key === undefined) isClear = !isAlikeAt(bytes, keyStart, keyEnd, folded);
+    else found[key] = { start, end };
+    return isClear;
   });
   return isClear ? found : null;
 }

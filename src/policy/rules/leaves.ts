@@ -1,6 +1,7 @@
 import { jsonKey } from "./json-key.ts";
 import { showText } from "../../message/text.ts";
 import type { CelTest } from "./cel.ts";
+import { MAX_SHOWN } from "./describe.ts";
 import {
   decimalIn,
   elementsOf,
@@ -16,11 +17,13 @@ import {
 import { hasLiteral, readLiteral } from "./literals.ts";
 import { compareDecimals, decimalOf } from "./numbers.ts";
 import { below } from "./paths.ts";
-import { MAX_MATCHED_CHARACTERS } from "./patterns.ts";
+import { MAX_MATCHED_CHARACTERS, sizeOf } from "./patterns.ts";
 import type { Condition, Field, Json, RulePattern } from "./rule.ts";
 import { Unjudgeable } from "./unjudgeable.ts";
+import { touching } from "./touching.ts";
 import { isAnyOf, isValue } from "./values.ts";
-import { type Look, memoOf, SECTION, type Section, spend, toolOf } from "./view.ts";
+import { type Look, memoOf, SECTION, type Section, toolOf } from "./view.ts";
+import { spend } from "./work.ts";
 
 /** A condition that has no others in it, ready to be asked. */
 export interface Leaf {
@@ -75,11 +78,13 @@ export function compileLeaf(condition: LeafCondition, context: CompileContext): 
       const isWithin = below(condition.paths);
       return onField("params", condition.field, context, (seen) => {
         if (kindAt(seen.bytes, seen.start) !== "array") return isWithin(readingsOf(seen));
-        const elements = elementsOf(seen);
+        const elements = elementsOf(seen, MAX_PATHS);
         if (elements.length > MAX_PATHS) throw new Unjudgeable(`a list of more than ${MAX_PATHS} paths`);
         return elements.length > 0 && elements.every((element) => isWithin(readingsOf(element)));
       });
     }
+    case "touches":
+      return touching(condition, context.fields);
     case "param_greater_than":
     case "param_less_than": {
       const bound = decimalOf(condition.value);
@@ -94,10 +99,10 @@ export function compileLeaf(condition: LeafCondition, context: CompileContext): 
     case "error_message_contains":
       return onString("error", MESSAGE, context, (_, text) => text.includes(condition.text));
     case "session_id_equals":
-      return onValue(
-        ({ view }) => view.session.id,
-        (id) => id === condition.text,
-      );
+      return {
+        test: ({ view }) => view.sessionIds().includes(condition.text),
+        saw: ({ view }) => show([...new Set(view.sessionIds())].join(", ")),
+      };
     case "session_age_greater_than":
       return onValue(
         ({ view }) => view.session.ageMs(),
@@ -171,20 +176,12 @@ function matching(pattern: RulePattern): TextTest {
   const literal = readLiteral(pattern.source);
   return (look, text) => {
     if (text.length > MAX_MATCHED_CHARACTERS)
-      throw new Unjudgeable(`a text of more than ${MAX_MATCHED_CHARACTERS} characters`);
+      throw new Unjudgeable(`a text of more than ${MAX_MATCHED_CHARACTERS} characters; send or ask for less at a time`);
     if (literal !== null) return hasLiteral(literal, text);
-    spend(look, text.length * sizeOf(pattern));
+    spend(look.work, text.length * sizeOf(pattern));
     return pattern.test(text);
   };
 }
-
-// Asked when it is run: how large a pattern is shows when it is compiled.
-function sizeOf(pattern: RulePattern): number {
-  return "size" in pattern && typeof pattern.size === "number" ? pattern.size : COMMON_SIZE;
-}
-
-/** What a pattern counts for that does not say how large it is. */
-const COMMON_SIZE = 64;
 
 /** What is there is asked. What is missing fits nothing. */
 function onField(name: Section, field: Field, { fields }: CompileContext, isWanted: (seen: Seen) => boolean): Leaf {
@@ -244,6 +241,3 @@ function showField(look: Look, section: number, step: FieldStep): string {
 function show(value: string | number | null): string {
   return value === null ? "(missing)" : showText(String(value), MAX_SHOWN);
 }
-
-/** So much of a value is shown. */
-const MAX_SHOWN = 100;

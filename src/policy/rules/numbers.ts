@@ -80,5 +80,5 @@ function readExponent(text: string): number {
 }
 
 function refuse(text: string): never {
-  throw new Unjudgeable(`no number: ${text.slice(0, 40)}`);
+  throw new Error(`no number: ${text.slice(0, 40)}`);
 }

@@ -147,8 +147,7 @@ function plainly(text: string): Spelling[] {
 /** A path as it stands, as Windows reads it, and as those do that compose characters and cut segments. */
 function spellings(path: string): Spelling[] {
   const slashed = path.replaceAll("\\", "/");
-  const composed = path.normalize("NFKC").replace(/[\p{Default_Ignorable_Code_Point}\p{Cf}]/gu, "");
-  const alike = composed.replace(SLASH_LIKE, "/").replace(DOT_LIKE, ".");
+  const alike = composeAlike(path).replaceAll("\\", "/");
   const prefix = DRIVE.exec(alike.replace(/^\/(?=[A-Za-z][:|])/, ""))?.[0] ?? "";
   const skipped = prefix === "" ? 0 : alike.indexOf(prefix) + prefix.length;
   const cut = alike.slice(skipped).split("/").map(cutSegment).join("/");
@@ -159,12 +158,18 @@ function spellings(path: string): Spelling[] {
   ];
 }
 
+/** A text as it looks: compatibility characters composed, nothing in it that does not show, one kind of slash and dot. */
+export function composeAlike(text: string): string {
+  const composed = text.normalize("NFKC").replace(/[\p{Default_Ignorable_Code_Point}\p{Cf}]/gu, "");
+  return composed.replace(SLASH_LIKE, "/").replace(DOT_LIKE, ".");
+}
+
 // The fraction and division slashes, and the characters that stand for a backslash in some code pages.
-const SLASH_LIKE = /[\\\u2044\u2215\u2216\u29f5\u29f8\u29f9\u2571\u2572\u00a5\u20a9\u01c0]/g;
+const SLASH_LIKE = /[\u2044\u2215\u2216\u29f5\u29f8\u29f9\u2571\u2572\u00a5\u20a9\u01c0]/g;
 const DOT_LIKE = /[\u3002\u00b7\u0701\u0702\ua4f8]/g;
 
 /** What is left of a segment without parameters, streams, and the dots and spaces that Windows drops. */
-function cutSegment(segment: string): string {
+export function cutSegment(segment: string): string {
   const bare = segment.replace(/[;:].*$/s, "").trim();
   // More dots than two have climbed further up on some systems; nobody needs such a name.
   if (/^[. ]{2,}$/.test(bare)) return "..";

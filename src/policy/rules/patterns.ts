@@ -1,4 +1,5 @@
 import type { RE2JS } from "re2js";
+import { findAll } from "./find-all.ts";
 import { isPlainPattern } from "./plain-pattern.ts";
 import type { RulePattern } from "./rule.ts";
 import { Unjudgeable } from "./unjudgeable.ts";
@@ -50,6 +51,14 @@ export function isPattern(made: SizedPattern | PatternProblem): made is SizedPat
   return "test" in made;
 }
 
+/** What running a pattern on one character costs, in steps. Asked when it is run: it shows when the pattern is compiled. */
+export function sizeOf(pattern: RulePattern): number {
+  return "size" in pattern && typeof pattern.size === "number" ? pattern.size : COMMON_SIZE;
+}
+
+/** What a pattern counts for that does not say how large it is. */
+const COMMON_SIZE = 64;
+
 /**
  * Making a program of a pattern costs more than reading the rule around it. Where it is clear that
  * there will be one, it is made when the pattern is first used.
@@ -63,7 +72,7 @@ function putOff(engine: typeof RE2JS, source: string): SizedPattern {
       return use().size;
     },
     test: (text) => use().test(text),
-    findAll: (text) => use().findAll(text),
+    findAll: (text, work) => use().findAll(text, work),
   };
 }
 
@@ -105,26 +114,9 @@ function compile(engine: typeof RE2JS, source: string): SizedPattern | PatternPr
       check(text);
       return expression.test(text);
     },
-    findAll(text) {
-      check(text);
-      return findAll(expression, text);
-    },
+    findAll: (text, work) => findAll(expression, source, text, work),
   };
 }
-
-/** All matches. Each search is linear, but there may be as many as characters, so they have a time together. */
-function findAll(expression: RE2JS, text: string): { start: number; end: number }[] {
-  const found: { start: number; end: number }[] = [];
-  const matcher = expression.matcher(text);
-  const until = performance.now() + MAX_FIND_MS;
-  while (matcher.find()) {
-    found.push({ start: matcher.start(), end: matcher.end() });
-    if (performance.now() > until) throw new Unjudgeable(`a text that was not searched within ${MAX_FIND_MS} ms`);
-  }
-  return found;
-}
-
-const MAX_FIND_MS = 500;
 
 const ESCAPES = /\\(?:u([0-9A-Fa-f]{4})|u\{([0-9A-Fa-f]{1,6})\}|[^])/g;
 

@@ -150,6 +150,7 @@ function guess(condition: Condition, gist: Gist): Answer {
     case "param_greater_than":
     case "param_less_than":
     case "param_within":
+    case "touches":
     case "result_exists":
     case "result_equals":
     case "result_matches":

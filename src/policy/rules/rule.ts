@@ -1,4 +1,5 @@
 import type { Direction } from "../../message/message.ts";
+import type { Work } from "./work.ts";
 
 /** A JSON value as a policy file writes it. Numbers keep their text where they do not fit into one of ours. */
 export type Json = null | boolean | number | bigint | string | readonly Json[] | { readonly [key: string]: Json };
@@ -20,8 +21,11 @@ export interface Field {
 export interface RulePattern {
   readonly source: string;
   test(text: string): boolean;
-  /** Where in a text it matches, in order. Without it, what matches somewhere is taken to match as a whole. */
-  findAll?(text: string): readonly { readonly start: number; readonly end: number }[];
+  /**
+   * Where in a text it matches, in order; what that costs is added to `work`. Without it, what matches somewhere is taken to
+   * match as a whole.
+   */
+  findAll?(text: string, work?: Work): readonly { readonly start: number; readonly end: number }[];
 }
 
 /** A text with variables in it, taken apart. */
@@ -46,6 +50,13 @@ export type Condition =
   | { readonly is: "param_matches" | "result_matches"; readonly field: Field; readonly pattern: RulePattern }
   | { readonly is: "param_greater_than" | "param_less_than"; readonly field: Field; readonly value: number | bigint }
   | { readonly is: "param_within"; readonly field: Field; readonly paths: readonly string[] }
+  | {
+      readonly is: "touches";
+      readonly paths: readonly string[];
+      readonly globs: readonly string[];
+      /** Where to look. Null for everything that is asked for. */
+      readonly fields: readonly Field[] | null;
+    }
   | { readonly is: "error_code_equals"; readonly code: number }
   | { readonly is: "error_message_contains"; readonly text: string }
   | { readonly is: "session_id_equals"; readonly text: string }
@@ -61,11 +72,16 @@ export type Condition =
 /** What a rule does with a message that it matches, in order. */
 export type RuleAction =
   | { readonly does: "allow" }
-  | { readonly does: "block"; readonly reason: string; readonly code: number | null }
+  | { readonly does: "block"; readonly reason: Template; readonly code: number | null }
   | { readonly does: "delay"; readonly milliseconds: number }
   | { readonly does: "set_param" | "set_result"; readonly field: Field; readonly value: Json }
   | { readonly does: "remove_param"; readonly field: Field }
-  | { readonly does: "inject_error"; readonly code: number; readonly message: string; readonly data: Json | undefined }
+  | {
+      readonly does: "inject_error";
+      readonly code: number;
+      readonly message: Template;
+      readonly data: Json | undefined;
+    }
   | { readonly does: "transform"; readonly transform: TransformSetting }
   | { readonly does: "log"; readonly level: "error" | "warn" | "info" | "debug"; readonly message: Template }
   | { readonly does: "metric"; readonly name: string; readonly value: number }

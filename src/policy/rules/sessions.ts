@@ -1,23 +1,10 @@
 import { foldName } from "../../message/fold.ts";
 import type { Json } from "./rule.ts";
-import type { SessionFacts } from "./view.ts";
-
-/** What is counted of one method. */
-export interface MethodStatistics {
-  readonly requests: number;
-  readonly results: number;
-  readonly errors: number;
-  readonly notifications: number;
-  /** The time answers took, all together. */
-  readonly answeredInMs: number;
-  readonly lastAt: number;
-}
+import type { MethodStatistics, SessionFacts } from "./view.ts";
 
 /** What is remembered of one session. Counted here, and read by rules and people. */
 export interface SessionRecord extends SessionFacts {
   readonly startedAt: number;
-  readonly messages: number;
-  readonly methods: ReadonlyMap<string, MethodStatistics>;
   /** Counts a message that is judged. `tookMs` is how long an answer was waited for. */
   count(kind: "request" | "notification" | "result" | "error", method: string | null, tookMs?: number): void;
   /** Counts a call of a tool. */
@@ -31,6 +18,8 @@ export interface SessionBook {
   /** The record of a session, begun where there is none. Using it keeps it. */
   of(id: string): SessionRecord;
   forget(id: string): void;
+  /** All that are remembered, the one used last at the end. */
+  all(): SessionRecord[];
   readonly size: number;
 }
 
@@ -84,6 +73,10 @@ export function createSessionBook(options: SessionBookOptions): SessionBook {
       last = entry;
       sweep(at);
       return entry.record;
+    },
+    all() {
+      sweep(now());
+      return Array.from(sessions.values(), ({ record }) => record);
     },
     forget(id) {
       sessions.delete(id);
@@ -143,6 +136,15 @@ function createRecord(id: string, { maxNames, maxStateCharacters, now }: Session
       return true;
     },
   };
+}
+
+/** What is counted by method, as plain objects for programs. */
+export function countsOf(methods: SessionFacts["methods"]): Record<string, Omit<MethodStatistics, "lastAt">> {
+  // Names come from peers: an object of ours would have members of its own.
+  const counts = Object.create(null) as Record<string, Omit<MethodStatistics, "lastAt">>;
+  for (const [method, { requests, results, errors, notifications, answeredInMs }] of methods)
+    counts[method] = { requests, results, errors, notifications, answeredInMs };
+  return counts;
 }
 
 const COUNTED_AS = { request: "requests", notification: "notifications", result: "results", error: "errors" } as const;

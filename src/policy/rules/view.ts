@@ -2,6 +2,7 @@ import type { Direction } from "../../message/message.ts";
 import { createFieldMemo, type FieldMemo, type Part } from "./fields.ts";
 import type { Json } from "./rule.ts";
 import { Unjudgeable } from "./unjudgeable.ts";
+import { beginWork, type Work } from "./work.ts";
 
 /** What rules see of a message, or of a message inside another one. */
 export interface RuleView {
@@ -20,12 +21,33 @@ export interface RuleView {
   /** Who the client is: an authenticated subject, or what stands for one. */
   readonly identity: string | null;
   readonly session: SessionFacts;
+  /** All ids that the session goes by, that under which rules count and remember first. */
+  sessionIds(): readonly string[];
+  /** The id by which client and server know the session, or null. */
+  readonly mcpSession: string | null;
+}
+
+/** What is counted of one method. */
+export interface MethodStatistics {
+  readonly requests: number;
+  readonly results: number;
+  readonly errors: number;
+  readonly notifications: number;
+  /** The time answers took, all together. */
+  readonly answeredInMs: number;
+  /** When it was last seen, on the clock that ages are counted by. */
+  readonly lastAt: number;
 }
 
 /** What rules see of a session. */
 export interface SessionFacts {
+  /** The key under which rules count and remember. */
   readonly id: string;
   ageMs(): number;
+  /** How many messages were judged in it, this one included. */
+  readonly messages: number;
+  /** The same by method, answers with the method of their request. */
+  readonly methods: ReadonlyMap<string, MethodStatistics>;
   /** How many calls went before this one: of a tool, or of all. */
   calls(tool: string | null): number;
   /** What rules have noted in it. */
@@ -39,21 +61,29 @@ export interface Look {
   kept: Map<string, unknown> | null;
   /** What has been looked up in each section, by its number: a look is cheaper to index than to ask by name. */
   readonly memos: (FieldMemo | null)[];
-  /** Characters times instructions that patterns have taken. */
-  work: number;
+  /** What has been spent on the message, here and elsewhere. */
+  readonly work: Work;
   /** Why the first condition that could not be judged could not be. */
-  doubt: string | null;
+  doubt: Doubt | null;
+}
+
+/** Why something could not be judged. */
+export interface Doubt {
+  /** For the log. */
+  readonly text: string;
+  /** For the client; null where the reason says something about the policy. */
+  readonly told: string | null;
 }
 
 /** The parts of a message that fields lead into. */
 export type Section = "params" | "result" | "error";
 
-/** How much work the patterns of all rules may have with one message. */
-export const MAX_WORK_PER_MESSAGE = 64 * 2 ** 20;
-
-/** Begins to look at a message. Nothing is read before somebody asks. */
-export function beginLook(view: RuleView): Look {
-  return { view, kept: null, memos: [null, null, null], work: 0, doubt: null };
+/**
+ * Begins to look at a message. Nothing is read before somebody asks. `work` is that of the whole message, where this is
+ * only a part of one.
+ */
+export function beginLook(view: RuleView, work: Work = beginWork()): Look {
+  return { view, kept: null, memos: [null, null, null], work, doubt: null };
 }
 
 /** The number of each section. */
@@ -66,13 +96,13 @@ export function memoOf(look: Look, section: number): FieldMemo | null {
   const known = look.memos[section];
   if (known !== null) return known;
   const part = partOf(look.view, NAMES[section]);
-  return part === null ? null : (look.memos[section] = createFieldMemo(part));
+  return part === null ? null : (look.memos[section] = createFieldMemo(part, look.work));
 }
 
 /** A section of a message. Throws where it is known to have been there and is not at hand. */
 export function partOf(view: RuleView, section: Section): Part | null {
   const part = view[section];
-  if (part === undefined) throw new Unjudgeable("the request it answers was not kept");
+  if (part === undefined) throw new Unjudgeable("the request that it answers was too large to be kept");
   return part;
 }
 
@@ -90,10 +120,4 @@ export function keep<Value extends {}>(look: Look, name: string, make: () => Val
   const made = make();
   kept.set(name, made);
   return made;
-}
-
-/** Takes work from what the message has left. */
-export function spend(look: Look, work: number): void {
-  look.work += work;
-  if (look.work > MAX_WORK_PER_MESSAGE) throw new Unjudgeable("patterns have no more time for this message");
 }

@@ -1,11 +1,21 @@
+import { createMoments, type Moments } from "./moments.ts";
+
 /** What becomes of one more in a window. */
 export type Taken =
   | { readonly allowed: true; readonly left: number }
-  | { readonly allowed: false; readonly retryAfterMs: number };
+  | {
+      readonly allowed: false;
+      readonly retryAfterMs: number;
+      /** Whether it is refused because more keys are counted than there is room for, and not because of its own limit. */
+      readonly isFull?: true;
+    };
 
 /** Counts what happens under a key, in windows that slide: no burst at the edge of a minute is two. */
 export interface RateLimiter {
-  /** Takes one, if fewer than `limit` were taken in the last `windowMs`. What is refused does not count. */
+  /**
+   * Takes one, if fewer than `limit` were taken in the last `windowMs`. What is refused does not count. Of the key, all
+   * that stands before its first NUL is the rule it belongs to.
+   */
   take(key: string, limit: number, windowMs: number): Taken;
   /** Forgets keys, say those of a rule that is gone. */
   forget(isGone: (key: string) => boolean): void;
@@ -14,30 +24,79 @@ export interface RateLimiter {
 
 /** How much is counted at once. */
 export interface RateLimiterOptions {
-  /** How many keys. The one that nobody has asked for the longest goes first. */
+  /** How many keys. Beyond that a fresh key is refused: to forget another one would be to give it a fresh limit. */
   readonly maxKeys: number;
-  /** How many moments are remembered, all keys together: one for each that was allowed. */
+  /** How many keys of one rule find room in any case, so that a rule whose keys clients can invent does not stop the others. */
+  readonly reservedKeys: number;
+  /** How many moments are remembered, all keys together. Beyond that more of them are put together. */
   readonly maxMoments: number;
   /** Milliseconds on a clock that does not jump. */
   readonly now: () => number;
 }
 
-/** Makes a limiter. It is exact: it remembers when each was taken, and nothing is rounded to a slot. */
-export function createRateLimiter({ maxKeys, maxMoments, now }: RateLimiterOptions): RateLimiter {
-  const windows = new Map<string, Moments>(); // the one asked for last is last
+interface Window {
+  readonly moments: Moments;
+  /** When all of it is over. */
+  until: number;
+}
+
+/** How often it is looked for windows that are over, at most: there may be many. */
+const SWEEP_MS = 50;
+
+/** So many moments of a key are remembered one by one. What comes then is put together in parts of the window. */
+const MAX_EXACT = 512;
+const FINE_PARTS = 512;
+/** The same where there is no room for more moments. */
+const COARSE_PARTS = 8;
+
+/** Makes a limiter. It is exact for limits of up to 512; with higher ones what was taken may count a little longer. */
+export function createRateLimiter(options: RateLimiterOptions): RateLimiter {
+  const { maxKeys, reservedKeys, maxMoments, now } = options;
+  const windows = new Map<string, Window>();
+  const ofRule = new Map<string, number>(); // how many keys each rule has
   let moments = 0;
   let latest = Number.NEGATIVE_INFINITY;
+  let nextSweep = Number.NEGATIVE_INFINITY;
+  let firstEnd = Infinity; // of the windows that the last sweep found
 
-  function drop(key: string, window: Moments): void {
-    moments -= window.size;
+  function drop(key: string, window: Window): void {
+    moments -= window.moments.places;
     windows.delete(key);
+    const left = (ofRule.get(ruleOf(key)) ?? 1) - 1;
+    if (left === 0) ofRule.delete(ruleOf(key));
+    else ofRule.set(ruleOf(key), left);
   }
 
-  function makeRoom(kept: string): void {
+  /** Forgets the windows that are over. */
+  function sweep(at: number): void {
+    if (at < nextSweep) return;
+    firstEnd = Infinity;
     for (const [key, window] of windows) {
-      if (windows.size <= maxKeys && moments <= maxMoments) return;
-      if (key !== kept) drop(key, window);
+      if (window.until <= at) drop(key, window);
+      else firstEnd = Math.min(firstEnd, window.until);
     }
+    nextSweep = Math.max(at + SWEEP_MS, firstEnd);
+  }
+
+  function hasRoom(key: string, at: number): boolean {
+    if (windows.size < maxKeys) return true;
+    sweep(at);
+    return windows.size < maxKeys || (ofRule.get(ruleOf(key)) ?? 0) < reservedKeys;
+  }
+
+  function open(key: string): Window {
+    const window = { moments: createMoments(), until: 0 };
+    windows.set(key, window);
+    ofRule.set(ruleOf(key), (ofRule.get(ruleOf(key)) ?? 0) + 1);
+    return window;
+  }
+
+  function add(window: Window, at: number, windowMs: number): void {
+    const before = window.moments.places;
+    const parts = moments >= maxMoments ? COARSE_PARTS : before >= MAX_EXACT ? FINE_PARTS : Infinity;
+    window.moments.add(at, windowMs / parts);
+    window.until = Math.max(window.until, at + windowMs);
+    moments += window.moments.places - before;
   }
 
   return {
@@ -47,22 +106,23 @@ export function createRateLimiter({ maxKeys, maxMoments, now }: RateLimiterOptio
     take(key, limit, windowMs) {
       // Should the clock go back all the same, time stands still until it has caught up.
       const at = (latest = Math.max(latest, now()));
-      const window = windows.get(key) ?? createMoments();
-      const before = window.size;
-      window.forgetUntil(at - windowMs);
-      moments -= before - window.size;
-      windows.delete(key);
-      windows.set(key, window);
-      if (window.size >= limit) {
-        if (window.size === 0) windows.delete(key);
+      let window = windows.get(key);
+      if (window === undefined) {
+        if (limit <= 0) return { allowed: false, retryAfterMs: windowMs };
+        if (!hasRoom(key, at)) return { allowed: false, retryAfterMs: Math.max(1, firstEnd - at), isFull: true };
+        window = open(key);
+      }
+      const { moments: taken } = window;
+      const before = taken.places;
+      taken.forgetUntil(at - windowMs);
+      moments -= before - taken.places;
+      if (taken.size >= limit) {
         // Enough of them must have left for one more to fit in: with a limit lowered meanwhile, that is not the first.
-        const leaves = limit <= 0 ? at : window.nth(window.size - limit);
+        const leaves = limit <= 0 ? at : taken.whenLeft(limit - 1);
         return { allowed: false, retryAfterMs: Math.max(0, leaves + windowMs - at) };
       }
-      window.add(at);
-      moments++;
-      makeRoom(key);
-      return { allowed: true, left: limit - window.size };
+      add(window, at, windowMs);
+      return { allowed: true, left: limit - taken.size };
     },
     forget(isGone) {
       for (const [key, window] of windows) if (isGone(key)) drop(key, window);
@@ -70,39 +130,7 @@ export function createRateLimiter({ maxKeys, maxMoments, now }: RateLimiterOptio
   };
 }
 
-/** Moments in order, in a ring that grows. */
-interface Moments {
-  readonly size: number;
-  add(moment: number): void;
-  nth(index: number): number;
-  /** Forgets those at and before this one. */
-  forgetUntil(moment: number): void;
-}
-
-function createMoments(): Moments {
-  let ring = new Float64Array(4);
-  let first = 0;
-  let size = 0;
-  const nth = (index: number): number => ring[(first + index) & (ring.length - 1)];
-  return {
-    get size() {
-      return size;
-    },
-    nth,
-    add(moment) {
-      if (size === ring.length) {
-        const larger = new Float64Array(2 * size);
-        for (let index = 0; index < size; index++) larger[index] = nth(index);
-        ring = larger;
-        first = 0;
-      }
-      ring[(first + size++) & (ring.length - 1)] = moment;
-    },
-    forgetUntil(moment) {
-      while (size > 0 && nth(0) <= moment) {
-        first = (first + 1) & (ring.length - 1);
-        size--;
-      }
-    },
-  };
+function ruleOf(key: string): string {
+  const end = key.indexOf("\0");
+  return end < 0 ? key : key.slice(0, end);
 }

@@ -19,13 +19,38 @@ export function createFinder(hint: RegExp, pattern: RegExp, check?: (text: strin
     find(text) {
       const found: Range[] = [];
       if (!hint.test(text)) return found;
-      for (const { 0: match, index } of text.matchAll(pattern)) {
-        if (check === undefined || check(match)) found.push({ start: index, end: index + match.length });
+      for (let core = 0; core < text.length; core += PIECE_CHARACTERS) {
+        const start = Math.max(0, core - BEFORE_CHARACTERS);
+        const end = core + PIECE_CHARACTERS + BEHIND_CHARACTERS;
+        const piece = start === 0 && end >= text.length ? text : text.slice(start, end);
+        for (const { 0: match, index } of piece.matchAll(pattern)) {
+          const from = start + index;
+          // What begins further on, or before, is found in its own piece.
+          if (from >= core + PIECE_CHARACTERS || from < core || from < (found.at(-1)?.end ?? 0)) continue;
+          if (check !== undefined && !check(match)) continue;
+          const isCut = end < text.length && index + match.length === piece.length;
+          found.push({ start: from, end: isCut ? endOfRun(text, end) : from + match.length });
+        }
       }
       return found;
     },
   };
 }
+
+/** A pattern is run on so much of a text at a time: on a run of many megabytes the engine's own stack overflows. */
+const PIECE_CHARACTERS = 1_048_576;
+
+/** Pieces overlap: by what a pattern may want to see before a secret, and by what the secret itself takes behind it. */
+const BEFORE_CHARACTERS = 256;
+const BEHIND_CHARACTERS = 8192;
+
+/** A secret that does not end in its piece goes on to the next space. */
+function endOfRun(text: string, from: number): number {
+  SPACE.lastIndex = from;
+  return SPACE.exec(text)?.index ?? text.length;
+}
+
+const SPACE = /\s/g;
 
 /** From the first line of a private key to its last; to the end of the text where that is missing, because it was cut. */
 export function findPrivateKeys(text: string): Range[] {

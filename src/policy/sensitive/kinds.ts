@@ -1,3 +1,4 @@
+import { API_KEYS, AUTHORIZATION, PASSWORDS } from "./credentials.ts";
 import { findCards, findIbans } from "./numbers.ts";
 import { createFinder, findPrivateKeys, type Finder } from "./finder.ts";
 
@@ -38,6 +39,27 @@ export const SENSITIVE_KINDS = {
     /npm_|_authToken/,
     /(?<![A-Za-z0-9])npm_[A-Za-z0-9]{36,}|(?<=_authToken\s{0,2}=\s{0,2})[^\s"'$]{8,}/g,
   ),
+  huggingface: createFinder(/hf_/, /(?<![A-Za-z0-9])hf_[A-Za-z0-9]{30,}/g),
+  notion: createFinder(
+    /ntn_|secret_/,
+    /(?<![A-Za-z0-9])(?:ntn_[A-Za-z0-9]{40,}|secret_[A-Za-z0-9]{43})(?![A-Za-z0-9])/g,
+  ),
+  sendgrid: createFinder(/SG\./, /(?<![A-Za-z0-9])SG\.[\w-]{16,32}\.[\w-]{32,64}/g),
+  discord: createFinder(
+    /[MNO][\w-]{23}|api\/webhooks\//,
+    /(?<![\w.-])[MNO][\w-]{23,27}\.[\w-]{6}\.[\w-]{27,45}(?![\w.-])|(?<=discord(?:app)?\.com\/api\/webhooks\/\d{15,20}\/)[\w-]{60,}/g,
+    // Three parts of base64: all of one case is a name with dots.
+    (text) => !text.includes(".") || (/\d/.test(text) && /[a-z]/.test(text) && /[A-Z]/.test(text)),
+  ),
+  telegram: createFinder(/:AA/, /(?<![\w:])\d{8,10}:AA[\w-]{33}(?![\w-])/g),
+  digitalocean: createFinder(/do[opr]_v1_/, /(?<![A-Za-z0-9])do[opr]_v1_[a-f0-9]{64}/g),
+  azure: createFinder(
+    /Account[kK]ey|Shared[aA]ccess[kK]ey|sig=|\dQ~/,
+    /(?<=(?:AccountKey|SharedAccessKey)=)[A-Za-z0-9+/]{43,86}={1,2}|(?<=[?&]sig=)[A-Za-z0-9%+/]{43,60}(?:%3D|=)|(?<![\w~.-])[\w~.-]{3}\dQ~[\w~.-]{31,34}(?![\w~.-])/gi,
+  ),
+  api_key: API_KEYS,
+  password: PASSWORDS,
+  authorization: AUTHORIZATION,
   jwt: createFinder(/eyJ/, /(?<![\w-])eyJ[\w-]{8,}\.eyJ[\w-]{8,}\.[\w-]*/g),
   private_key: { hint: /PRIVATE KEY/, find: findPrivateKeys },
   basic_auth: createFinder(/:\/\//, /(?<=[a-z0-9+.-]:\/\/)[^\s/?#@:"'<>]*:[^\s/?#"'<>]+(?=@)/gi),
@@ -69,6 +91,16 @@ const KIND_GROUPS = {
     "anthropic",
     "stripe",
     "npm",
+    "huggingface",
+    "notion",
+    "sendgrid",
+    "discord",
+    "telegram",
+    "digitalocean",
+    "azure",
+    "api_key",
+    "password",
+    "authorization",
     "jwt",
     "private_key",
     "basic_auth",

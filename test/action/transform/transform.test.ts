@@ -174,14 +174,24 @@ describe("a module", () => {
   });
 });
 
-test("a text that a pattern cannot be run on is a problem", async () => {
+test("a secret is known by the name of its member", async () => {
+  const said =
+    '{"password":"letmein","api_key":"aB3dE5gH7jaB3d","DB_PASSWORD":"x-y-z","token":"word","passwords":"letmein"}';
+  const redact: TransformSetting = { kind: "redact", kinds: ["secrets"], patterns: [], by: "[{kind}]" };
+  const left =
+    '{"password":"[password]","api_key":"[api_key]","DB_PASSWORD":"[password]","token":"word","passwords":"letmein"}';
+  expect(await transformed(redact, call(said))).toBe(call(left));
+  const schema = '{"password":"string","pwd":"********"}';
+  expect(await transformed(redact, call(schema))).toBe(call(schema));
+});
+
+test("what a pattern that cannot be run on a text says is not swallowed", async () => {
   const pattern = {
     source: "x",
     test(): boolean {
       throw new Error("a text of more than 7 characters");
     },
   };
-  expect(await transformed({ kind: "redact", kinds: [], patterns: [pattern], by: "*" }, call('{"a":"b"}'))).toBe(
-    "cannot: its texts cannot be judged: a text of more than 7 characters",
-  );
+  const redact: TransformSetting = { kind: "redact", kinds: [], patterns: [pattern], by: "*" };
+  await expect(transformed(redact, call('{"a":"b"}'))).rejects.toThrow("a text of more than 7 characters");
 });

@@ -43,11 +43,16 @@ describe("keys and types", () => {
 describe("durations, sizes, places and addresses", () => {
   test.each([
     ["timeouts: { connection: 5 }", "1:25 bad-duration: connection: 5 has no unit → Add a unit: 5s or 5ms"],
-    ["timeouts: { connection: 5 seconds }", '1:25 bad-duration: connection: "5 seconds" is no duration → Write 5s'],
-    ["timeouts: { connection: 1h30m }", '1:25 bad-duration: connection: "1h30m" is no duration → Write 90m'],
-    ["timeouts: { connection: 0s }", /"0s" is no positive duration/],
+    ["timeouts: { connection: 5 seconds }", '1:25 bad-duration: connection: "5 seconds" is not a duration → Write 5s'],
+    ["timeouts: { connection: 1h30m }", '1:25 bad-duration: connection: "1h30m" is not a duration → Write 90m'],
+    ["timeouts: { connection: 0s }", /"0s" is not a positive duration/],
+    [
+      "timeouts: { connection: 0.5ms }",
+      '1:25 bad-duration: connection: "0.5ms" is not a whole number of milliseconds → Write 1ms',
+    ],
+    ["timeouts: { connection: 1.0005s }", /"1.0005s" is not a whole number of milliseconds → Write 1001ms/],
     ["timeouts: { connection: 900h }", /"900h" is longer than 24 days/],
-    ["timeouts: { connection: soon }", /is no duration → Write a number and a unit \(ms, s, m or h\), such as 5s$/],
+    ["timeouts: { connection: soon }", /is not a duration → Write a number and a unit \(ms, s, m or h\), such as 5s$/],
     [
       "limits: { max_message: 10XB }",
       '1:24 bad-size: max_message: "10XB" is no size → Write a number and a unit (B, KB, MB or GB), such as 10MB',
@@ -134,6 +139,14 @@ describe("patterns, fields and templates", () => {
       withRule("[{ param_within: { field: a, paths: [workspace] } }]"),
       /must be an absolute path → Write it from the root: \/workspace/,
     ],
+    [withRule("[{ touches: {} }]"), /missing-key: touches has neither paths nor globs → Add globs:/],
+    [withRule("[{ touches: { paths: [.env] } }]"), /→ For \.env in any directory, write globs: \["\*\*\/\.env"\]/],
+    [withRule('[{ touches: { paths: ["/a/*"] } }]'), /wrong-value: paths\[0\] has wildcards.*→ Write it under globs/],
+    [withRule('[{ touches: { globs: ["**"] } }]'), /globs\[0\] cannot be used: It is everywhere/],
+    [withRule('[{ touches: { globs: ["/a/../b"] } }]'), /globs\[0\] cannot be used: It has \.\. in it/],
+    [withRule('[{ touches: { globs: ["!/a"] } }]'), /globs\[0\] cannot be used: A glob has no exceptions/],
+    [withRule("[{ touches: { paths: [/] } }]"), /paths\[0\] cannot be used: It is everywhere/],
+    [withRule("[{ touches: { paths: [/a], fields: [] } }]"), /wrong-value: fields is empty/],
   ])("%s", (text, expected) => {
     const [first] = complaints(text);
     if (typeof expected === "string") expect(first).toBe(expected);
@@ -166,7 +179,6 @@ describe("clauses", () => {
     [withRule("[]", "[{ hold: { ask: x } }]"), "5:19 not-yet: hold is not in this version yet → Take it out"],
     ["record: a.rec", "1:1 not-yet: record is not in this version yet → Take it out"],
     ["state: redis://u:p@h", "1:8 not-yet: A shared store (redis) is not in this version yet → Write memory"],
-    ["audit: { file: a, include: [results] }", "1:19 not-yet: include is not in this version yet → Take it out"],
     ["interceptor: { mode: transport }", /^1:22 legacy-mode: mode: transport only relays/],
     [
       "interceptor: { method_interceptors: { tools/call: { class: ToolCalInterceptor } } }",

@@ -8,7 +8,9 @@ const printed = readFileSync(join(import.meta.dirname, "printed.txt"), "utf8");
 
 test("the specification's configuration is read as it is printed", () => {
   const { policy, mistakes, warnings } = read(printed);
-  expect([...mistakes, ...warnings]).toEqual([]);
+  expect(mistakes).toEqual([]);
+  // It may be a vendor's, and so it is read.
+  expect(warnings.map(({ message }) => message)).toEqual(["method_starts_with fits no method of the protocol"]);
   const { rules, chain, methodInterceptors } = policy!.interceptor;
   expect(chain).toEqual({
     failFast: true,
@@ -64,6 +66,7 @@ listen: "[::1]:8808"
 tools: { deny: ["^file_", ".*_write$"], allow: [a], cache: session, refresh: on_change, not_found: spec, hide: strict, pin: fairlead.lock }
 prompts: { deny: [x] }
 resources: { allow: [y] }
+validate: results
 interceptor: { enabled: false, interceptors: [./one.js, { module: two, export: second, options: { a: [1] } }] }
 limits: { max_message: 1MB, max_depth: 64, max_buffer: 2MB, max_open_calls: 10, max_sessions: 5, max_parked: 1KB, max_children: 3, max_connections: 7, max_upstream_connections: 8 }
 timeouts: { connection: 1m, tool_list: 500ms, child_grace: 1.5s, session_idle: 2m, slow_reader: 20s }
@@ -78,6 +81,7 @@ log: { level: debug, format: json, file: log.txt }
   const { interceptor, tools, prompts, resources, ...rest } = policy!;
   expect(rest).toEqual({
     version: 1,
+    validate: "results",
     upstream: {
       kind: "url",
       url: "http://localhost:3000/mcp",
@@ -175,15 +179,16 @@ test("every condition is read", () => {
         - { method_ends_with: call }
         - { method_matches: "^tools/" }
         - { method_in: [tools/call, tools/list] }
-        - { param_exists: a }
-        - { param_is_null: b }
-        - { param_is_array: c }
-        - { param_equals: { field: d, value: { x: [1, null] } } }
-        - { param_in: { field: e, values: [1, two] } }
-        - { param_matches: { field: "f[0].g", pattern: "x+" } }
-        - { param_greater_than: { field: g, value: 1.5 } }
-        - { param_less_than: { field: g, value: 3 } }
+        - { param_exists: arguments.a }
+        - { param_is_null: arguments.b }
+        - { param_is_array: arguments.c }
+        - { param_equals: { field: arguments.d, value: { x: [1, null] } } }
+        - { param_in: { field: arguments.e, values: [1, two] } }
+        - { param_matches: { field: "arguments.f[0].g", pattern: "x+" } }
+        - { param_greater_than: { field: arguments.g, value: 1.5 } }
+        - { param_less_than: { field: arguments.g, value: 3 } }
         - { param_within: { field: /arguments/path, paths: [/workspace] } }
+        - { touches: { paths: [~/.ssh, /etc], globs: ["**/.env"], fields: [arguments.path] } }
         - { result_exists: content }
         - { result_equals: { field: isError, value: false } }
         - { result_matches: { field: text, pattern: secret } }
@@ -194,7 +199,7 @@ test("every condition is read", () => {
         - { client_matches: c }
         - { tool_matches: t }
         - { identity_matches: i }
-        - { any: [{ method_equals: tools/call }, { not: { param_exists: z } }] }
+        - { any: [{ method_equals: tools/call }, { not: { param_exists: arguments.z } }] }
         - { all: [{ cel: "method == 'tools/call'" }] }
 `;
   const { policy, mistakes } = read(withRule(conditions));
@@ -264,7 +269,7 @@ test("every action is read, with what holds where nothing is said", () => {
     { does: "fork", copies: 1, to: null },
     { does: "cache", ttlMs: 60_000, scope: "private" },
     { does: "rate_limit", limit: 1, windowMs: 1000 },
-    { does: "block", reason: "no", code: -32050 },
+    { does: "block", reason: { text: "no", parts: ["no"] }, code: -32050 },
     { does: "metric", name: "blocked", value: 2 },
   ]);
   for (const allow of [
@@ -274,7 +279,7 @@ test("every action is read, with what holds where nothing is said", () => {
     "{ inject_error: { code: 1, message: m, data: { a: 1 } } }",
     "hide",
   ]) {
-    expect(complaints(withRule("[]", `[${allow}]`))).toEqual([]);
+    expect(complaints(withRule("[{ tool_matches: x }]", `[${allow}]`))).toEqual([]);
   }
 });
 

@@ -8,9 +8,9 @@ const two = (first: string, second: string, chain = ""): string =>
 
 describe("a rule that can never match is a mistake", () => {
   test.each([
-    ["[{ method_equals: a }, { method_equals: b }]"],
-    ["[{ method_equals: a }, { method_in: [b, c] }]"],
-    ["[{ method_in: [a, b] }, { method_in: [c] }]"],
+    ["[{ method_equals: tools/call }, { method_equals: tools/list }]"],
+    ["[{ method_equals: tools/call }, { method_in: [tools/list, ping] }]"],
+    ["[{ method_in: [tools/call, tools/list] }, { method_in: [ping] }]"],
     ["[{ method_equals: tools/call }, { method_starts_with: resources/ }]"],
     ["[{ method_equals: tools/call }, { method_ends_with: list }]"],
     ["[{ method_equals: tools/call }, { method_matches: '^prompts/' }]"],
@@ -19,7 +19,8 @@ describe("a rule that can never match is a mistake", () => {
     ["[{ method_equals: tools/call }, { not: { method_starts_with: tools/ } }]"],
     ["[{ method_equals: Tools/Call }]"],
     ["[{ method_equals: resources/read }, { tool_matches: x }]"],
-    ["[{ all: [{ method_equals: a }, { all: [{ method_equals: b }] }] }]"],
+    ["[{ method_equals: resources/list }, { tool_matches: x }]"],
+    ["[{ all: [{ method_equals: tools/call }, { all: [{ method_equals: ping }] }] }]"],
     ["[{ direction: up }, { direction: down }]"],
     ["[{ session_id_equals: a }, { session_id_equals: b }]"],
     ["[{ error_code_equals: 1 }, { error_code_equals: 2 }]"],
@@ -34,7 +35,7 @@ describe("a rule that can never match is a mistake", () => {
     ["[{ param_is_null: a }, { param_equals: { field: a, value: 1 } }]"],
     ["[{ param_matches: { field: a, pattern: '^x' } }, { param_equals: { field: a, value: yx } }]"],
     ["[{ param_exists: a }, { not: { param_exists: /a } }]"],
-    ["[{ method_equals: a }, { any: [{ method_equals: b }, { method_equals: c }] }]"],
+    ["[{ method_equals: tools/call }, { any: [{ method_equals: ping }, { method_equals: roots/list }] }]"],
   ])("%s", (conditions) => {
     expect(codes(withRule(conditions))).toEqual(["never-matches"]);
   });
@@ -42,7 +43,7 @@ describe("a rule that can never match is a mistake", () => {
 
 describe("a rule that can match is none", () => {
   test.each([
-    ["[{ method_equals: tools/call }, { method_in: [tools/call, b] }, { method_starts_with: tools }]"],
+    ["[{ method_equals: tools/call }, { method_in: [tools/call, ping] }, { method_starts_with: tools }]"],
     ["[{ method_starts_with: tools/ }, { method_starts_with: tools/c }]"],
     ["[{ param_greater_than: { field: a, value: 5 } }, { param_less_than: { field: a, value: 9007199254740993 } }]"],
     ["[{ param_equals: { field: a, value: 1 } }, { result_equals: { field: a, value: 2 } }]"],
@@ -50,7 +51,7 @@ describe("a rule that can match is none", () => {
     ["[{ param_equals: { field: a, value: { x: 1, y: 2 } } }, { param_in: { field: a, values: [{ y: 2, x: 1 }] } }]"],
     ["[{ param_exists: a }, { not: { param_exists: b } }]"],
     ["[{ any: [{ result_exists: a }, { error_code_equals: 1 }] }]"],
-    ["[{ not: { method_equals: a } }, { not: { method_equals: b } }]"],
+    ["[{ method_ends_with: list }, { not: { method_equals: tools/list } }, { not: { method_equals: ping } }]"],
     ["[{ method_equals: tools/call }, { tool_matches: x }]"],
     ["[{ method_equals: sampling/createMessage }, { result_exists: content }, { direction: up }]"],
   ])("%s", (conditions) => {
@@ -59,9 +60,9 @@ describe("a rule that can match is none", () => {
 });
 
 test("an alternative that can never hold beside others that can is a warning", () => {
-  expect(complaints(withRule("[{ method_equals: a }, { any: [{ method_equals: b }, { param_exists: x }] }]"))).toEqual([
-    "4:52 dead-branch: This alternative can never hold → Mend it, or take it out",
-  ]);
+  expect(
+    complaints(withRule("[{ method_equals: tools/call }, { any: [{ method_equals: ping }, { param_exists: name }] }]")),
+  ).toEqual(["4:61 dead-branch: This alternative can never hold → Mend it, or take it out"]);
 });
 
 describe("what a rule does must be possible when it is judged", () => {
@@ -99,6 +100,10 @@ describe("what a rule does must be possible when it is judged", () => {
       withRule("[{ method_equals: tools/call }]", "[{ transform: redact }]", "      direction: down\n"),
     ],
     ["hide in a list", withRule("[{ method_equals: tools/list }]", "[hide]")],
+    [
+      "hide by the link of a resource",
+      withRule("[{ method_equals: resources/list }, { tool_matches: ^file }]", "[hide]"),
+    ],
     ["hide by the name alone", withRule("[{ tool_matches: x }]", "[hide]")],
   ])("%s is fine", (_, text) => {
     expect(complaints(text)).toEqual([]);
@@ -115,16 +120,23 @@ describe("what a rule does must be possible when it is judged", () => {
     expect(complaints(`${withRule("[]", asks)}  chain: { timeout: 30s }\n`)).toEqual([]);
   });
 
-  test("what stands behind a final action and does not only observe does nothing", () => {
-    expect(complaints(withRule("[]", "[{ block: a }, { log: { message: b } }, { delay: 1s }]"))).toEqual([
-      "5:58 no-effect: delay does nothing after block → Put it before, or take it out",
+  test("links to hidden resources are of no interest where none is hidden", () => {
+    expect(complaints("resources: { links: cut }\n")).toEqual([
+      "1:14 no-effect: links: cut has no effect: no resource is hidden → Add deny or allow",
     ]);
+    expect(complaints('resources: { links: cut, deny: ["^a:"] }\n')).toEqual([]);
+  });
+
+  test("what stands behind a final action and does not only observe does nothing", () => {
+    expect(
+      complaints(withRule("[{ tool_matches: x }]", "[{ block: a }, { log: { message: b } }, { delay: 1s }]")),
+    ).toEqual(["5:58 no-effect: delay does nothing after block → Put it before, or take it out"]);
   });
 });
 
 describe("a rule in the shadow of another is a warning", () => {
   const call = "conditions: [{ method_equals: tools/call }]";
-  const more = "conditions: [{ method_equals: tools/call }, { param_exists: x }]";
+  const more = "conditions: [{ method_equals: tools/call }, { param_exists: task }]";
   const block = "actions: [{ block: x }]";
 
   test.each([

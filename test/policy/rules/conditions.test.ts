@@ -4,7 +4,8 @@ import { askRule, compileRules, explainRule } from "../../../src/policy/rules/co
 import type { Answer } from "../../../src/policy/rules/conditions.ts";
 import { MAX_MATCHED_CHARACTERS } from "../../../src/policy/rules/patterns.ts";
 import type { Condition, Json } from "../../../src/policy/rules/rule.ts";
-import { MAX_WORK_PER_MESSAGE, type RuleView } from "../../../src/policy/rules/view.ts";
+import type { RuleView } from "../../../src/policy/rules/view.ts";
+import { MAX_WORK_PER_MESSAGE } from "../../../src/policy/rules/work.ts";
 import { compiled, field, lookAt, part, pattern, rule } from "./support.ts";
 
 function ask(condition: Condition, changes: Partial<RuleView> = {}): Answer {
@@ -83,6 +84,8 @@ test.each<[Condition, Answer, Partial<RuleView>]>([
   [{ is: "error_message_contains", text: "not found" }, "yes", ERROR],
   [{ is: "session_id_equals", text: "s1" }, "yes", {}],
   [{ is: "session_id_equals", text: "s" }, "no", {}],
+  [{ is: "session_id_equals", text: "3f0c" }, "yes", {}],
+  [{ is: "session_id_equals", text: "mcp-1" }, "yes", {}],
   [{ is: "session_age_greater_than", milliseconds: 4999 }, "yes", {}],
   [{ is: "session_age_greater_than", milliseconds: 5000 }, "no", {}],
   [{ is: "calls_so_far", tool: null, greaterThan: 2 }, "yes", {}],
@@ -134,7 +137,7 @@ test("a clause that cannot be judged decides nothing where another one does", ()
 test("why something cannot be judged is said once", () => {
   const look = lookAt();
   expect(askRule(compiled(UNSURE, { ...UNSURE, is: "result_matches" }), look)).toBe("no");
-  expect(look.doubt).toBe("param_matches: broken");
+  expect(look.doubt?.text).toBe("param_matches: broken");
 });
 
 test("no more is asked than is needed", () => {
@@ -161,11 +164,13 @@ test("many patterns on one message run out of work, and not out of time", () => 
     pattern: { ...pattern("b+"), size: 64 } as never,
   };
   const length = MAX_MATCHED_CHARACTERS;
-  const affordable = Math.floor(MAX_WORK_PER_MESSAGE / (64 * length));
+  // One search less than would fit: to look the text up takes some work as well.
+  const affordable = Math.floor(MAX_WORK_PER_MESSAGE / (64 * length)) - 1;
   const look = lookAt({ params: part({ t: "a".repeat(length) }) });
   const one = compiled(condition);
   for (let nth = 0; nth < affordable; nth++) expect(askRule(one, look)).toBe("no");
   expect(askRule(one, look)).toBe("unsure");
+  expect(look.doubt?.told).toContain("steps of work");
 });
 
 test("an explanation has every clause, what it saw and what it made of it", () => {

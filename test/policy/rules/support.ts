@@ -21,7 +21,16 @@ export function part(value: unknown): Part {
   return { bytes, start: Buffer.byteLength(before), end: Buffer.byteLength(before) + Buffer.byteLength(text) };
 }
 
-const SESSION: SessionFacts = { id: "s1", ageMs: () => 5000, calls: () => 3, state: new Map() };
+const SESSION: SessionFacts = {
+  id: "s1",
+  ageMs: () => 5000,
+  messages: 7,
+  methods: new Map([
+    ["tools/call", { requests: 4, results: 2, errors: 1, notifications: 0, answeredInMs: 30.4, lastAt: 9 }],
+  ]),
+  calls: () => 3,
+  state: new Map(),
+};
 
 /** A call of a tool, unless said otherwise. */
 export function view(changes: Partial<RuleView> = {}): RuleView {
@@ -36,6 +45,8 @@ export function view(changes: Partial<RuleView> = {}): RuleView {
     client: "Tester",
     identity: null,
     session: SESSION,
+    sessionIds: () => ["s1", "3f0c", "mcp-1"],
+    mcpSession: "mcp-1",
     ...changes,
   };
 }

@@ -12,7 +12,7 @@ function template(...parts: (string | TemplateVariable)[]): Template {
 
 function canonical(text: string): string {
   const whole = part(text);
-  return canonicalize(whole.bytes, whole);
+  return canonicalize(whole.bytes, whole).toString();
 }
 
 function hash(text: string): string {

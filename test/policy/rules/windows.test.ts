@@ -1,10 +1,16 @@
 import * as fc from "fast-check";
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { createRateLimiter } from "../../../src/policy/rules/windows.ts";
 
-function limiter(options: { maxKeys?: number; maxMoments?: number } = {}) {
+function limiter(options: { maxKeys?: number; reservedKeys?: number; maxMoments?: number } = {}) {
   const clock = { time: 0 };
-  const limits = createRateLimiter({ maxKeys: 100, maxMoments: 10_000, now: () => clock.time, ...options });
+  const limits = createRateLimiter({
+    maxKeys: 100,
+    reservedKeys: 10,
+    maxMoments: 10_000,
+    now: () => clock.time,
+    ...options,
+  });
   return { clock, limiter: limits };
 }
 
@@ -73,18 +79,67 @@ test("a clock that goes back gives nobody more", () => {
   expect(limits.take("k", 1, 100)).toEqual({ allowed: false, retryAfterMs: 100 });
 });
 
-test("keys and moments have bounds, and what was used least lately goes first", () => {
-  const { limiter: limits } = limiter({ maxKeys: 3 });
-  for (const key of ["a", "b", "c", "a", "d"]) limits.take(key, 10, 1000);
-  expect(limits.size).toBe(3);
-  expect(limits.take("a", 10, 1000)).toEqual({ allowed: true, left: 7 });
-  expect(limits.take("b", 10, 1000)).toEqual({ allowed: true, left: 9 });
-  const { limiter: small } = limiter({ maxMoments: 10 });
-  for (let nth = 0; nth < 8; nth++) small.take("a", 100, 1000);
-  for (let nth = 0; nth < 8; nth++) small.take("b", 100, 1000);
-  expect(small.size).toBe(1);
-  small.forget((key) => key === "b");
-  expect(small.size).toBe(0);
+describe("where more keys are counted than there is room for", () => {
+  test("a used-up limit stays used up, and a fresh key is refused until another window is over", () => {
+    const { clock, limiter: limits } = limiter({ maxKeys: 3, reservedKeys: 1 });
+    expect(limits.take("r\0mine", 1, 1000).allowed).toBe(true);
+    clock.time = 100;
+    for (const key of ["r\0a", "r\0b"]) expect(limits.take(key, 5, 1000).allowed).toBe(true);
+    expect(limits.take("r\0c", 5, 1000)).toEqual({ allowed: false, retryAfterMs: 900, isFull: true });
+    expect(limits.take("r\0a", 5, 1000)).toEqual({ allowed: true, left: 3 });
+    expect(limits.take("r\0mine", 1, 1000)).toEqual({ allowed: false, retryAfterMs: 900 });
+    clock.time = 1000;
+    expect(limits.take("r\0c", 5, 1000)).toEqual({ allowed: true, left: 4 });
+    expect(limits.take("r\0mine", 1, 1000)).toMatchObject({ allowed: false, isFull: true });
+    expect(limits.size).toBe(3);
+  });
+
+  test("some keys of each rule find room all the same", () => {
+    const { limiter: limits } = limiter({ maxKeys: 10, reservedKeys: 2 });
+    for (let nth = 0; nth < 50; nth++) limits.take(`flooded\0${nth}`, 1, 1000);
+    expect(limits.size).toBe(10);
+    const other = ["a", "b", "c"].map((key) => limits.take(`other\0${key}`, 1, 1000).allowed);
+    expect(other).toEqual([true, true, false]);
+    limits.forget((key) => key.startsWith("flooded"));
+    expect(limits.size).toBe(2);
+    expect(limits.take("other\0c", 1, 1000).allowed).toBe(true);
+  });
+});
+
+describe("where more moments are remembered than there is room for", () => {
+  test("they are put together, and no window has more than its limit", () => {
+    fc.assert(
+      fc.property(
+        fc.array(fc.nat({ max: 3 }), { minLength: 50, maxLength: 400 }),
+        fc.integer({ min: 1, max: 40 }),
+        (steps, limit) => {
+          const { clock, limiter: limits } = limiter({ maxMoments: 6 });
+          const taken: number[] = [];
+          for (const step of steps) {
+            clock.time += step;
+            const inside = taken.filter((moment) => moment > clock.time - 100).length;
+            const answer = limits.take("k", limit, 100);
+            if (answer.allowed) {
+              expect(inside).toBeLessThan(limit);
+              taken.push(clock.time);
+            }
+          }
+          // What is put together leaves later, so fewer may be allowed, but never none for longer than a window.
+          clock.time += 100;
+          expect(limits.take("k", limit, 100).allowed).toBe(true);
+        },
+      ),
+    );
+  });
+
+  test("a high limit is kept to within one part in 512 of its window", () => {
+    const { clock, limiter: limits } = limiter({ maxMoments: 1_000_000 });
+    let allowed = 0;
+    for (clock.time = 0; clock.time < 60_000; clock.time++) if (limits.take("k", 30_000, 60_000).allowed) allowed++;
+    expect(allowed).toBe(30_000);
+    clock.time = 60_000 + 60_000 / 512;
+    expect(limits.take("k", 30_000, 60_000).allowed).toBe(true);
+  });
 });
 
 test("nothing is allowed where the limit is nothing, and nothing is kept of it", () => {

@@ -19,6 +19,16 @@ const EXAMPLES: Record<SensitiveKind, readonly string[]> = {
   anthropic: [`sk-ant-api03-${x(90)}`],
   stripe: [`sk_live_${x(24)}`, `rk_test_${x(24)}`, `whsec_${x(32)}`],
   npm: [`npm_${x(36)}`],
+  huggingface: [`hf_${x(34)}`],
+  notion: [`ntn_${"1".repeat(11)}${x(35)}`, `secret_${x(43)}`],
+  sendgrid: [`SG.${x(22)}.${x(43)}`],
+  discord: [`M${x(23)}.${x(6)}.${x(27)}`, `N${x(25)}.X-_a1b.${x(38)}`],
+  telegram: [`110201543:AA${x(33)}`],
+  digitalocean: [`dop_v1_${"0a1b".repeat(16)}`, `doo_v1_${"9f".repeat(32)}`],
+  azure: [`abc8Q~${x(34)}`],
+  api_key: [],
+  password: [],
+  authorization: [],
   jwt: [`eyJ${x(20)}.eyJ${x(30)}.${x(43)}`],
   private_key: [PEM, PEM.replaceAll("RSA ", ""), PEM.replaceAll("RSA", "OPENSSH").replaceAll("\n", "\\n")],
   basic_auth: ["user:pa55", "user:p@ss", ":token"],
@@ -34,6 +44,38 @@ const ALIKE: Partial<Record<SensitiveKind, readonly string[]>> = {
   aws: ["AKIAIOSFODNN7EXAMPL", "akiaiosfodnn7example", `AKIA${"B".repeat(40)}`],
   openai: ["sk-learn", "task-force-sk-1"],
   stripe: ["sk_live_short"],
+  huggingface: ["hf_model_name", `xhf_${x(34)}`],
+  sendgrid: ["SG.short.one", "MSG.1234567890123456.1"],
+  discord: ["Module.prototype.hasOwnProperty", "NotificationsControllerFactory.create.notificationsControllerFor"],
+  telegram: [`110201543:BB${x(33)}`, "12:34:AA"],
+  api_key: [
+    "api_key=YOUR_API_KEY",
+    "apiKey: process.env.API_KEY_2",
+    "secret: undefined",
+    "api_key: string",
+    'secret_key = "xxxxxxxxxxxxxxxx"',
+    "access_token: ${TOKEN_1234567890}",
+    "token: com.example.package1.Class2",
+    "monkey=1234567890abcdef",
+  ],
+  password: [
+    "password: string",
+    "password?: string | undefined",
+    "password = options.password1",
+    'password: "********"',
+    "PWD=/home/user1/work",
+    "USERNAME_PASSWORD: 0x02",
+    "password: <your password>",
+    "password = $PASSWORD1",
+    "password: none",
+  ],
+  authorization: [
+    "Authorization: Bearer <token>",
+    "Authorization: Bearer YOUR_TOKEN",
+    "Authorization: `Bearer ${token}`",
+    "the bearer of this letter",
+    "bearer authentication is described in RFC 6750",
+  ],
   jwt: [`eyJ${x(20)}`, `eyJ${x(20)}.${x(20)}.${x(20)}`],
   private_key: ["-----BEGIN PUBLIC KEY-----", "a PRIVATE KEY"],
   basic_auth: ["https://example.org/a:b@c", "http://example.org:8080/", "mailto:jo@example.org"],
@@ -64,6 +106,45 @@ describe("what is sensitive is found, and all of it", () => {
     }
   });
 
+  test("keys and tokens by the name before them", () => {
+    for (const name of [
+      "api_key=",
+      'apiKey: "',
+      "API-KEY = '",
+      '"client_secret":"',
+      "OPENAI_API_KEY=",
+      'secret\\": \\"',
+    ]) {
+      expect(found("api_key", `x ${name}${x(24)}" y`), name).toEqual([x(24)]);
+    }
+  });
+
+  test("passwords by the name before them", () => {
+    for (const name of ["password: ", 'password="', "DB_PASSWORD=", "passwd := ", "Passphrase: '"]) {
+      for (const password of ["hunter2", "p@ssw0rd!x", "correct-horse#battery"])
+        expect(found("password", `x ${name}${password}' y`), name).toEqual([password]);
+    }
+  });
+
+  test("the credentials of requests", () => {
+    const basic = Buffer.from("user:pass").toString("base64");
+    for (const [text, secret] of [
+      [`Authorization: Bearer ${x(24)}`, x(24)],
+      [`authorization: "bearer ${x(12)}"`, x(12)],
+      [`curl -H 'Authorization: Basic ${basic}' https://x`, basic],
+      [`{"Authorization":"token ${x(20)}"}`, x(20)],
+      [`send Bearer ${x(30)} with it`, x(30)],
+    ]) {
+      expect(found("authorization", text), text).toEqual([secret]);
+    }
+  });
+
+  test("the keys of Azure by the name before them", () => {
+    const key = `${x(86)}==`;
+    expect(found("azure", `AccountName=a;AccountKey=${key};EndpointSuffix=x`)).toEqual([key]);
+    expect(found("azure", `https://x.blob.core.windows.net/a?sv=1&sig=${x(43)}%3D&se=2`)).toEqual([`${x(43)}%3D`]);
+  });
+
   test("a private key of which only the beginning is there", () => {
     expect(found("private_key", `x ${PEM.slice(0, 40)}`)).toEqual([PEM.slice(0, 40)]);
   });
@@ -80,6 +161,28 @@ describe("what is sensitive is found, and all of it", () => {
       "DE89370400440532013000",
       "GB82WEST12345698765432",
     ]);
+  });
+});
+
+describe("in a text of megabytes", () => {
+  const FILL = "lorem ipsum dolor sit amet, consectetur adipiscing elit. ".repeat(40_000); // more than two pieces
+
+  test("what stands at the edge of a piece is found, once and as a whole", () => {
+    const secret = `ghp_${x(36)}`;
+    for (const edge of [1_048_576, 2_097_152])
+      for (const by of [-60, -40, -20, -1, 0, 1, 20]) {
+        const text = `${FILL.slice(0, edge + by)} ${secret} ${FILL.slice(edge + by)}`;
+        expect(found("github", text), `${edge} ${by}`).toEqual([secret]);
+        const named = `${FILL.slice(0, edge + by)} api_key="${x(30)}" ${FILL.slice(edge + by)}`;
+        expect(found("api_key", named), `${edge} ${by}`).toEqual([x(30)]);
+      }
+  });
+
+  test("a secret that is longer than a piece is found as a whole", () => {
+    const secret = `ghp_${x(36).repeat(60_000)}`;
+    expect(found("github", `see ${secret} or`)).toEqual([secret]);
+    // Without pieces the engine's stack overflows on this.
+    expect(() => SENSITIVE_KINDS.api_key.find("api_key=".repeat(1_250_000))).not.toThrow();
   });
 });
 
@@ -133,6 +236,21 @@ describe("no text takes more time than its length", () => {
     "1.",
     "1.1.1.",
     "secret_access_key",
+    "password: ",
+    "password:password:",
+    "api_key=",
+    "api_key = ''",
+    "Authorization: Bearer ",
+    "bearer ",
+    "SG.",
+    "SG.aaaaaaaaaaaaaaaa.",
+    "MMMMMMMMMMMMMMMMMMMMMMMM.",
+    "NaNaNaNaNaNaNaNaNaNaNaNa.aaaaaa.",
+    "110201543:AA",
+    "AccountKey=",
+    "?sig=",
+    "a.8Q~",
+    "hf_",
     "secretaccesskey:::",
     "_authToken = ",
     "https://hooks.slack.com/services/",

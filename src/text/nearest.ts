@@ -18,7 +18,7 @@ export function nearest(word: string, candidates: Iterable<string>): string | nu
 const MAX_CHARACTERS = 64;
 
 /** How many insertions, removals, replacements and swaps of neighbours lead from one text to the other. */
-function editDistance(one: string, other: string): number {
+export function editDistance(one: string, other: string): number {
   const width = other.length + 1;
   let beforeLast: number[] = [];
   let last = Array.from({ length: width }, (_, column) => column);

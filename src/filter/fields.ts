@@ -1,0 +1,229 @@
+/** What a field holds, which decides what may follow its name. */
+export type FieldKind = "text" | "word" | "amount";
+
+/**
+ * When a field is known for a message that a breakpoint stops: already with the request, only with
+ * the answer, or not before the message has been decided. The time of a stopped message is always now.
+ */
+export type Known = "request" | "answer" | "later" | "now";
+
+/** The fields that hold text. */
+export type TextField =
+  | "method"
+  | "tool"
+  | "client"
+  | "server"
+  | "session"
+  | "identity"
+  | "process"
+  | "rule"
+  | "note"
+  | "error"
+  | "id"
+  | BodyField;
+
+/** The fields that look into what was said. They are known only where the bytes were kept. */
+export type BodyField = "arg" | "result" | "text";
+
+/** The fields that hold one of a few words. */
+export type WordField = "dir" | "kind" | "class" | "verdict" | "is";
+
+/** The fields that hold a number. */
+export type AmountField = "latency" | "held" | "bytes" | "sent" | "code" | "score" | "time";
+
+/** Every field a filter can name. */
+export type FieldName = TextField | WordField | AmountField;
+
+/** One word that a field can hold, or one state that a row can be in. */
+export interface Word {
+  readonly name: string;
+  /** What it means, as a sentence for help pages. */
+  readonly help: string;
+  readonly known: Known;
+  /** What people write when they mean it. */
+  readonly also: readonly string[];
+}
+
+/** A unit of an amount, and how many of the smallest unit it stands for. */
+export interface Unit {
+  readonly name: string;
+  readonly factor: number;
+  /** What people write when they mean it. */
+  readonly also: readonly string[];
+}
+
+/** All that is known about one field. */
+export interface FieldDefinition {
+  readonly name: FieldName;
+  readonly kind: FieldKind;
+  /** What it holds, as a sentence for help pages. */
+  readonly help: string;
+  readonly known: Known;
+  /** Whether a path may follow the name, as in `arg.path`. */
+  readonly hasPath: boolean;
+  /** Whether it holds a name, in which nobody looks for an asterisk. */
+  readonly isName: boolean;
+  readonly words: readonly Word[];
+  /** The units of an amount. Empty for a plain number. */
+  readonly units: readonly Unit[];
+  /** What people write when they mean it. */
+  readonly also: readonly string[];
+}
+
+const NONE = Object.freeze([]);
+
+const DURATIONS: readonly Unit[] = [
+  unit("ms", 1, "msec", "msecs", "millis", "milliseconds"),
+  unit("s", 1000, "sec", "secs", "second", "seconds"),
+  unit("m", 60_000, "min", "mins", "minute", "minutes"),
+  unit("h", 3_600_000, "hr", "hrs", "hour", "hours"),
+];
+
+/** The units of a time before now, such as `-10m`. */
+export const AGES: readonly Unit[] = [...DURATIONS, unit("d", 86_400_000, "day", "days")];
+
+// A kilobyte has 1,024 bytes, as in a policy file.
+const SIZES: readonly Unit[] = [
+  unit("B", 1, "byte", "bytes"),
+  unit("KB", 1024, "k", "kib"),
+  unit("MB", 1024 ** 2, "m", "mib"),
+  unit("GB", 1024 ** 3, "g", "gib"),
+];
+
+const DIRECTIONS: readonly Word[] = [
+  word("up", "From the client to the server.", "upstream", "request", "in"),
+  word("down", "From the server to the client.", "downstream", "response", "answer", "out"),
+];
+
+const KINDS: readonly Word[] = [
+  word("request", "A request, with its answer where there is one.", "call"),
+  word("notification", "A message that nobody answers.", "notify"),
+  word("result", "An answer without its request.", "response", "answer"),
+  word("error", "An error without its request."),
+  word("batch", "Several messages in one."),
+  word("opaque", "Bytes that are not a readable message.", "unreadable", "invalid"),
+];
+
+const CLASSES: readonly Word[] = [
+  word("pass", "Routine, such as ping: audited only when everything is."),
+  word("log", "Worth a line in the audit log, such as a list."),
+  word("review", "Put to the policy, such as a call of a tool."),
+];
+
+const VERDICTS: readonly Word[] = [
+  word("pass", "It went on as it came.", "allow", "allowed", "passed", "ok"),
+  word("deny", "It was refused, and the sender was told.", "block", "blocked", "denied", "refuse", "refused", "reject"),
+  word("drop", "It was refused, and nobody waits for an answer.", "dropped", "discard"),
+  word("hide", "Entries of a list were hidden.", "hidden"),
+  word("edit", "Hidden names were taken out of it.", "edited"),
+  word("change", "A rule or an interceptor changed it.", "changed", "rewrite", "modified", "redact"),
+  word("reply", "Fairlead answered it.", "replied", "cache", "cached"),
+  word("hold", "It waits for a person's decision.", "held", "park", "wait", "waiting"),
+];
+
+const STATES: readonly Word[] = [
+  state("open", "later", "A request that has no answer yet.", "pending", "waiting"),
+  state("error", "answer", "The answer is an error, or a result with isError.", "failed", "failure", "errors"),
+  state("refused", "later", "Fairlead refused it: the verdict is deny or drop.", "denied", "deny", "blocked", "block"),
+  state("changed", "later", "Fairlead changed it: the verdict is hide, edit or change.", "edited", "modified"),
+  state("held", "later", "It waits for a person's decision, or did.", "hold", "parked"),
+  state("slow", "answer", "It took longer than 95 % of the calls of its tool, and at least 250 ms."),
+  state("late", "answer", "The answer came after the client had given up."),
+  state("cancelled", "later", "The request was cancelled.", "canceled", "aborted"),
+  state("observed", "later", "A rule that only watches would have acted.", "watched", "would"),
+  state("unusual", "request", "Its anomaly score is above the limit.", "anomalous", "anomaly", "odd"),
+  state("flipped", "later", "The policy it is judged by again decides otherwise.", "different", "flip"),
+  state("marked", "later", "Somebody marked it in the dashboard.", "mark", "starred"),
+];
+
+/** Every field, in the order in which help pages list them. */
+export const FIELDS: readonly FieldDefinition[] = [
+  text("method", "The method, such as tools/call; of an answer, that of its request.", "request"),
+  text("tool", "The tool, prompt, resource or task it is about.", "request", "name"),
+  text("client", "What the client calls itself.", "request"),
+  text("server", "The server's name.", "request", "upstream"),
+  text("session", "The id of the session.", "request"),
+  text("identity", "Who the client is, where that is known.", "request", "user", "who", "principal"),
+  text("process", "The Fairlead that carried it, where several run.", "request", "pid"),
+  text("rule", "The id of the rule that decided, or the name of a built-in one, such as tools.", "later", "policy"),
+  { ...text("note", "What is odd about it, although it passed.", "later"), isName: false },
+  { ...text("error", "The message of the error it was answered with.", "answer", "message"), isName: false },
+  text("id", "The JSON-RPC id.", "request"),
+  body("arg", "An argument of the call: arg.path, arg.files[0].name.", "request", "args", "argument", "arguments"),
+  body("result", "A part of the result: result.content[0].text.", "answer", "response", "answer", "res"),
+  { ...body("text", "Anything in the arguments or the answer.", "request", "body", "content"), hasPath: false },
+  words("dir", "Which way it goes; of an exchange, its request.", "request", DIRECTIONS, "direction"),
+  words("kind", "What it is.", "request", KINDS, "type"),
+  words("class", "How closely such messages are looked at.", "request", CLASSES, "level"),
+  words("verdict", "What became of it.", "later", VERDICTS, "status", "action", "decision"),
+  words("is", "What state it is in.", "request", STATES, "state", "has"),
+  amount("latency", "How long the answer took.", "answer", DURATIONS, "duration", "took", "elapsed"),
+  amount("held", "How long it was held.", "later", DURATIONS, "waited"),
+  amount("bytes", "How large the message is.", "request", SIZES, "size", "length"),
+  amount("sent", "How large what went on instead is.", "later", SIZES),
+  amount("code", "The code of the error it was answered with.", "answer", NONE, "errorcode"),
+  amount("score", "How unusual it is, from 0 to 1.", "request", NONE, "anomaly"),
+  amount("time", "When it came.", "now", AGES, "date", "when", "since", "at"),
+];
+
+const BY_NAME: ReadonlyMap<string, FieldDefinition> = new Map(FIELDS.map((field) => [field.name, field]));
+
+/** The field with this name, or undefined. */
+export function findField(name: string): FieldDefinition | undefined {
+  return BY_NAME.get(name);
+}
+
+/** The word of a field with this name, in letters of either case, or undefined. */
+export function findWord(field: FieldDefinition, name: string): Word | undefined {
+  const small = name.toLowerCase();
+  return field.words.find((word) => word.name === small);
+}
+
+/** The one of these that people mean when they write this, or undefined. */
+export function findAlso<Named extends { readonly also: readonly string[] }>(
+  named: readonly Named[],
+  written: string,
+): Named | undefined {
+  const small = written.toLowerCase();
+  return named.find(({ also }) => also.includes(small));
+}
+
+function unit(name: string, factor: number, ...also: string[]): Unit {
+  return { name, factor, also };
+}
+
+function word(name: string, help: string, ...also: string[]): Word {
+  return { name, help, known: "request", also };
+}
+
+function state(name: string, known: Known, help: string, ...also: string[]): Word {
+  return { name, help, known, also };
+}
+
+function text(name: TextField, help: string, known: Known, ...also: string[]): FieldDefinition {
+  return { name, kind: "text", help, known, hasPath: false, isName: true, words: NONE, units: NONE, also };
+}
+
+function body(name: BodyField, help: string, known: Known, ...also: string[]): FieldDefinition {
+  return { ...text(name, help, known, ...also), hasPath: true, isName: false };
+}
+
+function words(
+  name: WordField,
+  help: string,
+  known: Known,
+  words: readonly Word[],
+  ...also: string[]
+): FieldDefinition {
+  return { name, kind: "word", help, known, hasPath: false, isName: false, words, units: NONE, also };
+}
+
+function amount(
+  name: AmountField,
+  help: string,
+  known: Known,
+  units: readonly Unit[],
+  ...also: string[]
+): FieldDefinition {
+  return { name, kind: "amount", help, known, hasPath: false, isName: false, words: NONE, units, also };
+}

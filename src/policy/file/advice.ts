@@ -1,0 +1,60 @@
+import type { Condition, Rule, RuleAction } from "../rules/rule.ts";
+import { guessAll } from "../rules/rule-index.ts";
+import type { Page } from "./page.ts";
+import type { Range } from "./source.ts";
+
+/** Warns of rules that do what they say, and not what their author is likely to want. */
+export function warnOfRule(rule: Rule, at: (thing: Condition | RuleAction) => Range, page: Page): void {
+  if (rule.mode === "off") return;
+  const refuses = rule.actions.find(({ does }) => does === "block" || does === "inject_error");
+  const allows = rule.actions.find(({ does }) => does === "allow");
+  if (refuses === undefined && allows === undefined) return;
+  for (const { condition, isNegated } of withSigns(rule.conditions, false)) {
+    warnOfDoubt(condition, isNegated, refuses !== undefined, at(condition), page);
+  }
+  if (refuses !== undefined && rule.mode === "on") warnOfHandshake(rule, at(rule.conditions[0] ?? refuses), page);
+}
+
+/** All conditions without others in them, and whether a `not` turns them round. */
+function withSigns(
+  conditions: readonly Condition[],
+  isNegated: boolean,
+): { readonly condition: Condition; readonly isNegated: boolean }[] {
+  return conditions.flatMap((condition) => {
+    if (condition.is === "all" || condition.is === "any") return withSigns(condition.conditions, isNegated);
+    if (condition.is === "not") return withSigns([condition.condition], !isNegated);
+    return [{ condition, isNegated }];
+  });
+}
+
+/** What is in doubt must not be let through: `param_within` says no to it, and `touches` says yes. */
+function warnOfDoubt(condition: Condition, isNegated: boolean, refuses: boolean, place: Range, page: Page): void {
+  if (condition.is === "param_within" && isNegated !== refuses) {
+    const message = refuses
+      ? "param_within holds only where every reading of a path is inside: what is written in another way is not refused"
+      : "param_within does not hold where a path cannot be told, and here that is let through";
+    const paths = condition.paths.join(", ");
+    const suggestion = refuses
+      ? `To refuse, use touches: { paths: [${paths}] }; to refuse all else, put not around it`
+      : "Take out the not, or refuse with another rule";
+    page.warn(place, "leaky-condition", message, suggestion);
+  } else if (condition.is === "touches" && isNegated === refuses) {
+    const message = "touches also holds where nobody can tell, and here that is let through";
+    const suggestion = refuses ? "Take out the not" : "To allow, use param_within; to refuse, use block";
+    page.warn(place, "leaky-condition", message, suggestion);
+  }
+}
+
+/** A rule that refuses what every session begins with. */
+function warnOfHandshake({ id, conditions, direction }: Rule, place: Range, page: Page): void {
+  if (direction === "down") return;
+  const refused = HANDSHAKE.find((method) => {
+    return guessAll(conditions, { moment: "said", direction: "up", method, tool: null }) === "yes";
+  });
+  if (refused === undefined) return;
+  const message = `Rule ${id} refuses ${refused}: no client can begin a session`;
+  const suggestion = "Name what it is for, such as method_equals: tools/call, or use chain: { default_action: block }";
+  page.warn(place, "handshake", message, suggestion);
+}
+
+const HANDSHAKE = ["initialize", "server/discover"];

@@ -1,0 +1,37 @@
+/** So many alternatives are written out. */
+const MAX_ALTERNATIVES = 64;
+
+/** Longer words are not looked into: no shell line that a person writes has them. */
+const MAX_CHARACTERS = 4096;
+
+/** A word with braces as a shell reads it: `a.{b,c}` is `a.b` and `a.c`. Null where there are too many. */
+export function expandBraces(word: string): string[] | null {
+  if (!/\{[^{}]*(?:,|\.\.)[^{}]*\}/.test(word)) return [word];
+  if (word.length > MAX_CHARACTERS) return null;
+  const done: string[] = [];
+  const open = [word];
+  while (open.length > 0) {
+    const next = open.pop() ?? "";
+    const group = /\{([^{}]*)\}/.exec(next);
+    const alternatives = group === null ? null : alternativesOf(group[1]);
+    if (group === null) done.push(unhide(next));
+    else {
+      const [before, after] = [next.slice(0, group.index), next.slice(group.index + group[0].length)];
+      // Braces without alternatives stand for themselves; they are hidden from the next round.
+      if (alternatives === null) open.push(`${before}\uE010${group[1]}\uE011${after}`);
+      else for (const one of alternatives) open.push(before + one + after);
+    }
+    if (done.length + open.length > MAX_ALTERNATIVES) return null;
+  }
+  return done;
+}
+
+function unhide(text: string): string {
+  return text.replaceAll("\uE010", "{").replaceAll("\uE011", "}");
+}
+
+function alternativesOf(inside: string): string[] | null {
+  if (inside.includes(",")) return inside.split(",");
+  // A range such as {a..z} is any one character, or any number.
+  return /^-?\w+\.\.-?\w+(?:\.\.-?\d+)?$/.test(inside) ? [/\d/.test(inside) ? "*" : "?"] : null;
+}

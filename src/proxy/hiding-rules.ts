@@ -1,0 +1,36 @@
+import { prepareRules } from "../chain/build.ts";
+import { explainTurn } from "../chain/explain.ts";
+import { createChainState } from "../chain/state.ts";
+import { openMessage, whole } from "../message/message.ts";
+import type { InterceptorSettings } from "../policy/file/settings.ts";
+import type { Tool } from "../session/catalogue.ts";
+import { LINES } from "../session/exchange.ts";
+import { createSession } from "../session/session.ts";
+
+/**
+ * Which rule hides each of these tools from a list, by its id; null where none does. Nobody is there who asks: what a rule
+ * wants to know of the client is missing.
+ */
+export async function findHidingRules(
+  { enabled, mode, rules }: InterceptorSettings,
+  tools: readonly Tool[],
+): Promise<(string | null)[]> {
+  const hiding = rules.filter(({ mode: how, actions }) => how === "on" && actions.some(({ does }) => does === "hide"));
+  if (!enabled || mode !== "mcp" || hiding.length === 0) return tools.map(() => null);
+  const session = createSession({ maxOpenCalls: 1, learnsTools: () => false, say: () => {}, now });
+  const asked = session.observe(openMessage(whole(REQUEST), "up", "allow"), LINES);
+  if (asked.opens !== undefined) session.calls.up.open(asked.opens);
+  const list = Buffer.from(`{"jsonrpc":"2.0","id":0,"result":{"tools":[${tools.map(({ raw }) => raw).join(",")}]}}`);
+  const turn = session.observe(openMessage(whole(list), "down", "allow"), LINES);
+  const [stop] = explainTurn(await prepareRules(hiding), turn, createChainState({ now }));
+  return tools.map((_, index) => {
+    const hider = stop?.rules.find(({ elements }) => elements?.judged.at(index)?.isHidden === true);
+    return hider?.compiled.rule.id ?? null;
+  });
+}
+
+function now(): number {
+  return performance.now();
+}
+
+const REQUEST = Buffer.from('{"jsonrpc":"2.0","id":0,"method":"tools/list"}');

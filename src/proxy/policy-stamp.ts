@@ -1,0 +1,63 @@
+import { createHash } from "node:crypto";
+import type { InterceptorSettings } from "../policy/file/settings.ts";
+import type { Pattern } from "../policy/patterns.ts";
+import type { PolicyStamp, RuleMetadata } from "../record/event.ts";
+import type { NamePolicy } from "./names.ts";
+
+/** What a policy judges by. */
+export interface Judges {
+  readonly deny: readonly Pattern[];
+  readonly allow: readonly Pattern[];
+  readonly names: NamePolicy;
+  readonly interceptor: InterceptorSettings | null;
+  readonly observe: boolean;
+}
+
+/** Says which policy this is. What that takes is done when somebody first asks: only the audit log does. */
+export function stampPolicy(judges: Judges): PolicyStamp {
+  let version: string | null = null;
+  let metadata: Map<string, RuleMetadata> | null = null;
+  return {
+    get version() {
+      return (version ??= hash(judges));
+    },
+    metadata(rule) {
+      metadata ??= new Map(
+        (judges.interceptor?.rules ?? []).flatMap((each) => {
+          const noted = plain(each.metadata);
+          return noted === null ? [] : [[`rule:${each.id}`, noted]];
+        }),
+      );
+      return metadata.get(rule) ?? null;
+    },
+  };
+}
+
+/** Metadata as it is written into events; null where there is none, or too much to repeat with every event. */
+function plain(metadata: RuleMetadata): RuleMetadata | null {
+  const json = JSON.stringify(metadata, (_, value: unknown) => (typeof value === "bigint" ? String(value) : value));
+  if (json === "{}" || json.length > MAX_METADATA_CHARACTERS) return null;
+  return JSON.parse(json) as RuleMetadata;
+}
+
+const MAX_METADATA_CHARACTERS = 4096;
+
+/**
+ * Only what judges counts: not how lists are kept, nor where a rule stands in its file. Secrets are not for hashes that
+ * others see.
+ */
+function hash({ deny, allow, names, interceptor, observe }: Judges): string {
+  const { notFound, hide } = names.tools;
+  const tools = { deny: [...deny, ...names.tools.deny], allow: [...allow, ...names.tools.allow], notFound, hide };
+  const lists = { tools, prompts: names.prompts, resources: names.resources, observe };
+  const rules = interceptor?.rules.map((rule) => ({ ...rule, place: null })) ?? [];
+  const text = JSON.stringify({ ...lists, interceptor: { ...interceptor, rules } }, (key, value: unknown) => {
+    if (key === "secret" && typeof value === "string") return "***";
+    if (typeof value === "bigint") return `${value}n`;
+    if (value instanceof RegExp) return String(value);
+    return value instanceof Map || value instanceof Set ? Array.from(value as Iterable<unknown>) : value;
+  });
+  return createHash("sha256").update(text).digest("hex").slice(0, VERSION_CHARACTERS);
+}
+
+const VERSION_CHARACTERS = 12;
