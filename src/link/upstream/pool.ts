@@ -1,12 +1,12 @@
 import type { Socket } from "node:net";
 import { ConnectionError, ProxyError } from "../../errors.ts";
 import type { ResponseHead } from "../../wire/http-head.ts";
-import { createResponseReader, type ResponseReader } from "../../wire/http-response.ts";
 import { leaveTogether } from "../leave-together.ts";
 import { createShares } from "../shares.ts";
 import type { Address } from "./address.ts";
 import { headerOf } from "./head.ts";
 import { type ConnectOptions, openConnection } from "./connect.ts";
+import { type Connection, createConnection, hold } from "./connection.ts";
 import { writeRequest } from "./write-request.ts";
 
 /** A request to a server. */
@@ -54,16 +54,6 @@ export interface Pool {
   close(): void;
 }
 
-interface Connection {
-  readonly socket: Socket;
-  readonly reader: ResponseReader;
-  isIdle: boolean;
-  /** Whether its request wants nothing more to be read for now. */
-  isHeld: boolean;
-  /** When it has been idle for too long. */
-  idleUntil: number;
-}
-
 /** Requests on their way at once, where nobody says otherwise. */
 const MAX_CONNECTIONS = 10_000;
 /** Connections kept for later. */
@@ -94,10 +84,9 @@ export function createPool(address: Address, options: PoolOptions, onTrouble: ()
     // Bytes that have come already were not asked for. The next request would take them for its response.
     const isSpoilt = socket.readableLength > 0;
     if (isClosed || isSpoilt || idle.length >= MAX_IDLE || idleLimitMs <= 0) return void socket.destroy();
-    // The last response may have ended while it was paused. A connection that is not read answers nobody.
-    if (socket.isPaused()) socket.resume();
+    // The last response may have ended while the connection was paused. The next response would never be read.
+    if (socket.isPaused()) hold(connection, false);
     connection.isIdle = true;
-    connection.isHeld = false;
     connection.idleUntil = Date.now() + idleLimitMs;
     idle.push(connection);
     sweeper ??= setInterval(sweep, SWEEP_MS).unref();
@@ -110,18 +99,7 @@ export function createPool(address: Address, options: PoolOptions, onTrouble: ()
   }
 
   function adopt(socket: Socket): Connection {
-    const connection: Connection = {
-      socket,
-      reader: createResponseReader(),
-      isIdle: false,
-      isHeld: false,
-      idleUntil: 0,
-    };
-    socket.on("data", (chunk: Buffer) => {
-      if (connection.isIdle) socket.destroy(); // nobody asked
-      else if (connection.reader.push(chunk) > MAX_STEPS) giveOthersATurn(connection);
-    });
-    socket.on("error", () => {}); // "close" follows
+    const connection = createConnection(socket);
     socket.on("close", (hadError: boolean) => {
       const wasIdle = connection.isIdle;
       connection.isIdle = false;
@@ -129,7 +107,6 @@ export function createPool(address: Address, options: PoolOptions, onTrouble: ()
       connection.reader.end(hadError);
       if (wasIdle && !isClosed && hadError) onTrouble();
     });
-    socket.on("end", () => socket.destroy());
     return connection;
   }
 
@@ -185,8 +162,6 @@ export function createPool(address: Address, options: PoolOptions, onTrouble: ()
             },
             done(isReusable) {
               current = undefined;
-              // Whoever paused it resumes it through `current`, and that is over: the next response would never be read.
-              if (isPaused) connection.socket.resume();
               if (isReusable && !isOver) keep(connection, idleLimitMs);
               else connection.socket.destroy();
               if (isOver) return;
@@ -288,22 +263,6 @@ export function createPool(address: Address, options: PoolOptions, onTrouble: ()
   };
 }
 
-function hold(connection: Connection, isHeld: boolean): void {
-  connection.isHeld = isHeld;
-  if (isHeld) connection.socket.pause();
-  else connection.socket.resume();
-}
-
-/** The system brings up to 32 reads of a socket before anybody else is heard, and each of them may take long. */
-function giveOthersATurn(connection: Connection): void {
-  connection.socket.pause();
-  setImmediate(() => {
-    if (!connection.isHeld) connection.socket.resume();
-  });
-}
-
-/** Steps of reading one response after which others have their turn. */
-const MAX_STEPS = 2000;
 const PROBE_MS = 5000;
 const TOO_MANY = new ConnectionError(
   "NO_ROOM",
