@@ -31,6 +31,7 @@ import { complaints, withRule } from "../policy/file/reading.ts";
 import { openTestDoor } from "../support/door.ts";
 import { openGateway } from "../support/near-gateway.ts";
 import { OPEN, stage } from "../support/play.ts";
+import { call as ruleCall, result, rules, stageRules } from "../support/rules.ts";
 import { dial, write } from "../support/raw-http.ts";
 import { becomes, replyWith, startScripted } from "../support/scripted-http.ts";
 
@@ -163,7 +164,7 @@ function openBook(maxSessions: number) {
       head: { sessionId, onward: "", authorization: null, identity: null },
       principal: null,
       request: { socket: {} },
-      response: { destroyed: false, on: () => {} },
+      response: { destroyed: false, on: () => {}, once: () => {} },
     }) as unknown as Visit;
   const begin = (id: string): void => {
     const guest = guests.find(visit(id));
@@ -185,13 +186,12 @@ describe("clients by HTTP", () => {
     const send = async (megabytes: number): Promise<boolean> => {
       const socket = await dial({ port: door.port });
       socket.resume();
-      let isClosed = false;
-      socket.on("close", () => (isClosed = true));
       socket.write(write({ headers: [["Content-Length", "100000000"]] }));
-      for (let sent = 0; sent < megabytes && !isClosed; sent++) {
+      for (let sent = 0; sent < megabytes && !socket.destroyed; sent++) {
         await new Promise((resolve) => void socket.write(Buffer.alloc(1_048_576), resolve));
       }
       await new Promise((resolve) => setTimeout(resolve, 100));
+      const isClosed = socket.destroyed;
       socket.destroy();
       return isClosed;
     };
@@ -233,9 +233,10 @@ describe("clients by HTTP", () => {
   test("MAX_EVENT_ID_CHARACTERS: an event whose id is longer cannot be resumed after", () => {
     const trail = createEventTrail();
     const calls = [{} as Call];
-    trail.note("e".repeat(256), calls);
-    trail.note("e".repeat(257), calls);
-    expect([trail.find("e".repeat(256)), trail.find("e".repeat(257))]).toEqual([calls, []]);
+    const stream = trail.open(calls);
+    stream.note("e".repeat(256));
+    stream.note("e".repeat(257));
+    expect([trail.resume("e".repeat(256)).calls, trail.resume("e".repeat(257)).calls]).toEqual([calls, []]);
   });
 });
 
@@ -337,7 +338,7 @@ describe("expressions and links", () => {
 
   test("MAX_DECODINGS: a link that is encoded four times is judged, and one more could be about anything", () => {
     const encoded = (times: number): string => `note:///a${"%".concat("25".repeat(times - 1), "41")}`;
-    expect([readUri(encoded(3)) === null, readUri(encoded(9)) === null]).toEqual([false, true]);
+    expect([readUri(encoded(4)) === null, readUri(encoded(5)) === null]).toEqual([false, true]);
   });
 });
 
@@ -351,6 +352,41 @@ test("MAX_LINES: a rule writes ten lines in ten seconds, and the others are coun
   reporter.report("rule", "later");
   expect(lines.slice(10).join("")).toMatch(/2 more like this[^]*later/);
 });
+
+describe("rules that look at lists, and at requests when their answers come", () => {
+  test("MAX_PATHS: a list of 10,000 paths is judged, and a longer one is blocked", async () => {
+    const { client, heard } = await stageRules(
+      rules(
+        `- id: outside\n  conditions: [{ not: { param_within: { field: arguments.paths, paths: [/work] } } }]\n  actions: [{ block: "no" }]`,
+      ),
+    );
+    const paths = (count: number): string[] => Array<string>(count).fill("/work/a");
+    await client(ruleCall(1, "read", { paths: paths(10_000) }), ruleCall(2, "read", { paths: paths(10_001) }));
+    expect(heard("server").match(/"id":\d/g)).toEqual(['"id":1']);
+  });
+
+  test("MAX_KEPT_PARAMS: a megabyte of params is kept for a rule that judges the answer, and with more the answer is blocked", async () => {
+    const { client, server, heard } = await stageRules(rules(ON_ANSWERS));
+    // The params are {"name":"read","arguments":{"y":"…"}}.
+    const padding = 1_048_576 - JSON.stringify({ name: "read", arguments: { y: "" } }).length;
+    await client(ruleCall(1, "read", { y: "y".repeat(padding) }), ruleCall(2, "read", { y: "y".repeat(padding + 1) }));
+    await server(result(1, { content: [] }), result(2, { content: [] }));
+    expect(heard("client").match(/"(?:result|error)"/g)).toEqual(['"result"', '"error"']);
+  });
+
+  test("MAX_KEPT_BYTES: 32 MB of params are kept in one session, and the answer to what is over it is blocked", async () => {
+    const { client, server, heard } = await stageRules(rules(ON_ANSWERS));
+    const padding = 1_048_576 - JSON.stringify({ name: "read", arguments: { y: "" } }).length;
+    for (let id = 0; id < 32; id++) await client(ruleCall(id, "read", { y: "y".repeat(padding) }));
+    await client(ruleCall(32, "read"));
+    await server(result(31, { content: [] }), result(32, { content: [] }));
+    expect(heard("client").match(/"(?:result|error)"/g)).toEqual(['"result"', '"error"']);
+  });
+});
+
+const ON_ANSWERS = `- id: both
+  conditions: [{ result_exists: content }, { param_exists: arguments.x }]
+  actions: [{ block: "no" }]`;
 
 describe("policy files", () => {
   const isRight = (text: string): boolean => complaints(text).every((line) => !/ (wrong|too|bad|not)-/.test(line));
