@@ -5,7 +5,8 @@
 import { writeFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { parseArgs } from "node:util";
-import { LOADS, runLoad } from "./loads.ts";
+import { runLoad } from "./load.ts";
+import { LOADS } from "./loads.ts";
 import { limitsPage } from "./page.ts";
 
 const { values } = parseArgs({
@@ -23,11 +24,10 @@ let failures = 0;
 for (const load of LOADS.filter(({ name }) => name.includes(values.only))) {
   if (values.short && load.short === null) continue;
   const { scale, maxMegabytes } = (values.short ? load.short : null) ?? { scale: 1, maxMegabytes: load.maxMegabytes };
-  const { megabytes, stallMs, seconds, complaints } = await runLoad(load, scale, maxMegabytes);
+  const { megabytes, stallMs, waitMs, seconds, complaints } = await runLoad(load, scale, maxMegabytes);
   const verdict = complaints.length === 0 ? "ok  " : "FAIL";
-  console.log(
-    `${verdict} ${String(megabytes).padStart(5)} MB ${String(stallMs).padStart(5)} ms  ${load.name} (${seconds.toFixed(1)} s)`,
-  );
+  const figures = [`${megabytes} MB`, `stall ${stallMs} ms`, `wait ${waitMs} ms`, `${seconds.toFixed(1)} s`];
+  console.log(verdict, figures.map((figure) => figure.padStart(13)).join(""), "", load.name);
   for (const complaint of complaints) console.log(`       ${complaint}`);
   failures += complaints.length;
 }

@@ -49,7 +49,7 @@ describe("the table of everything that can grow", () => {
       .map(([place, expression]) => {
         const [file, name] = place.split(" ");
         return format(
-          'add to test/bounds/table.ts: bound("%s", "%s", %s, "what it bounds", "what happens past it", [test, title]),',
+          'add to a list of test/bounds/table-*.ts: bound("%s", "%s", %s, "what it bounds", "what happens past it", [test, title]),',
           file,
           name,
           expression,

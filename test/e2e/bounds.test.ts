@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import { LOADS, runLoad } from "../bounds/loads.ts";
+import { runLoad } from "../bounds/load.ts";
+import { LOADS } from "../bounds/loads.ts";
 
 // A part of each load of `npm run test:bounds`, as much as shows that its bound holds.
 
