@@ -90,7 +90,7 @@ export const LOADS: readonly Load[] = [
     stage: inBytes("application/json", result, LARGE),
     maxMegabytes: 400,
     maxStallMs: 1000,
-    short: { scale: 0.05, maxMegabytes: 150 },
+    short: { scale: 0.1, maxMegabytes: 120 },
     run: async (stage, scale) => ({ "it is answered": await isAnswered(stage, call(1, String(scale))) }),
   },
   {
@@ -98,7 +98,7 @@ export const LOADS: readonly Load[] = [
     stage: inBytes("text/event-stream", (id, bytes) => `data: ${result(id, bytes)}\n\n`, LARGE),
     maxMegabytes: 400,
     maxStallMs: 1000,
-    short: { scale: 0.05, maxMegabytes: 150 },
+    short: { scale: 0.1, maxMegabytes: 120 },
     run: async (stage, scale) => ({ "it is answered": await isAnswered(stage, call(1, String(scale))) }),
   },
   {
@@ -212,7 +212,7 @@ export const LOADS: readonly Load[] = [
   {
     name: "12,000 sessions whose requests have 8 kB of headers",
     stage: {},
-    maxMegabytes: 250,
+    maxMegabytes: 280,
     maxStallMs: 1000,
     short: { scale: 0.05, maxMegabytes: 150 },
     async run(stage, scale) {
