@@ -1,4 +1,4 @@
-/** What can go wrong with us. `docs/errors.md` has a sentence for each. */
+/** The codes of the errors of Fairlead. `docs/errors.md` explains each of them. */
 export type ProxyErrorCode =
   | "BAD_USAGE"
   | "BAD_PATTERN"
@@ -20,10 +20,10 @@ export type ProxyErrorCode =
   | "BAD_POLICY"
   | "CONNECTION_FAILED";
 
-/** A fault of ours, or of what we were asked to do. The first line says what, the second what to do about it. */
+/** An error of Fairlead, or of the options it was given. `message` says what is wrong, `remedy` what to do. */
 export class ProxyError extends Error {
   readonly code: ProxyErrorCode;
-  /** The second line. */
+  /** What to do: the second line of the error on stderr. */
   readonly remedy: string;
 
   constructor(code: ProxyErrorCode, message: string, remedy: string, options?: ErrorOptions) {
@@ -36,10 +36,10 @@ export class ProxyError extends Error {
 
 /**
  * Why a server at a URL could not be used: the `cause` of a ProxyError with CONNECTION_FAILED or TOOL_LIST_FAILED.
- * `message` is safe to show; the details are for the log.
+ * `message` is safe to show to users; `internalDetails` are for the log.
  */
 export class ConnectionError extends Error {
-  /** NO_ROOM is a want of ours, not of the server's: too many connections, or no file descriptors left. */
+  /** NO_ROOM is a problem of Fairlead, not of the server: too many connections, or no file descriptors left. */
   readonly code: "TIMEOUT" | "REFUSED" | "INVALID_RESPONSE" | "NO_ROOM";
   readonly internalDetails: string;
 

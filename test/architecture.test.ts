@@ -17,7 +17,8 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   record: ["errors", "message", "session", "policy", "action"],
   config: ["errors", "text", "message", "policy", "rules", "record"],
   relay: ["wire", "message", "session", "policy", "action", "rules", "record"],
-  link: ["errors", "wire"],
+  // The message room for the names of the protocol only.
+  link: ["errors", "wire", "message"],
   login: ["errors", "link"],
   bridge: ["errors", "wire", "message", "session", "policy", "action", "record", "relay", "link"],
   proxy: [
@@ -62,6 +63,13 @@ test("every file lives in a room, and knows only whom its room may know", () => 
     }
   }
   expect(trespassers).toEqual([]);
+});
+
+test("links know the names of the protocol, and nothing else of messages", () => {
+  const known = files
+    .filter((file) => room(file) === "link")
+    .flatMap((file) => [...readFileSync(file, "utf8").matchAll(/message\/[\w-]+\.ts/g)].map(([path]) => path));
+  expect(new Set(known)).toEqual(new Set(["message/protocol.ts"]));
 });
 
 test("every permit is used", () => {

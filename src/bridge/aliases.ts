@@ -1,4 +1,5 @@
 import { OPEN_OBJECT } from "../message/characters.ts";
+import { META_KEYS } from "../message/protocol.ts";
 import { type Edit, splice } from "../message/edit.ts";
 import type { Span } from "../message/envelope.ts";
 import { type Id, spell } from "../message/id.ts";
@@ -108,7 +109,7 @@ function subscriptionOf({ bytes, envelope }: Message): Span | null {
   const holder =
     envelope.kind === "notification" ? envelope.params : envelope.kind === "result" ? envelope.result : null;
   const meta = holder === null ? null : findMember(bytes, holder, "_meta");
-  return meta === null ? null : findMember(bytes, meta, "io.modelcontextprotocol/subscriptionId");
+  return meta === null ? null : findMember(bytes, meta, META_KEYS.subscriptionId);
 }
 
 /** The request that a server says it has given up. */
@@ -121,7 +122,7 @@ function cancelledBy({ bytes, envelope }: Message): Span | null {
 export function wantsLog({ bytes, envelope }: Message): boolean {
   if (envelope.kind !== "request" || envelope.params === null) return false;
   const meta = findMember(bytes, envelope.params, "_meta");
-  return meta !== null && findMember(bytes, meta, "io.modelcontextprotocol/logLevel") !== null;
+  return meta !== null && findMember(bytes, meta, META_KEYS.logLevel) !== null;
 }
 
 function rootOf({ bytes, start, end }: Message): Span {

@@ -1,4 +1,5 @@
 import { spell } from "../message/id.ts";
+import { META_KEYS } from "../message/protocol.ts";
 import type { Call } from "../session/calls.ts";
 import type { Session } from "../session/session.ts";
 
@@ -7,7 +8,7 @@ export const TOOLS_CHANGED = Buffer.from('{"jsonrpc":"2.0","method":"notificatio
 
 /** The same for a client that asked to hear of it, by 2026-07-28: it says which request that was. */
 export function toolsChangedFor({ id }: Call): Buffer {
-  const meta = `{"io.modelcontextprotocol/subscriptionId":${spell(id)}}`;
+  const meta = `{"${META_KEYS.subscriptionId}":${spell(id)}}`;
   const text = `{"jsonrpc":"2.0","method":"notifications/tools/list_changed","params":{"_meta":${meta}}}`;
   return Buffer.from(text, "latin1");
 }

@@ -3,7 +3,7 @@ import { type Address, withPath } from "../link/upstream/address.ts";
 import { headerOf } from "../link/upstream/head.ts";
 import type { Pool } from "../link/upstream/pool.ts";
 import { type CatalogueKeeper, createCatalogues, type Refusal } from "../session/catalogue.ts";
-import type { Era } from "../session/era.ts";
+import type { Era } from "../message/protocol.ts";
 import type { ResponseHead } from "../wire/http-head.ts";
 import { INVALID, refusedWith } from "./answers.ts";
 import { createOwnClient, type Greeting, type OwnClient } from "./own-client.ts";

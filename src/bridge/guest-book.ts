@@ -1,3 +1,4 @@
+import { HEADERS, LOWER_HEADERS } from "../message/protocol.ts";
 import { createHash } from "node:crypto";
 import type { ServerResponse } from "node:http";
 import { withoutResumption } from "../link/http/client-head.ts";
@@ -164,7 +165,7 @@ export function createGuestBook(options: GuestBookOptions): GuestBook {
     },
     heard(visit, guest: Entry, head) {
       const { sessionId } = visit.head;
-      const given = headerOf(head, "mcp-session-id");
+      const given = headerOf(head, LOWER_HEADERS.session);
       const arrival = sessionId === null ? undefined : arriving.get(sessionId);
       arrival?.waiting.delete(visit);
       // A 404 may be about the session or about a method. The client acts on either; what is remembered stays.
@@ -172,7 +173,7 @@ export function createGuestBook(options: GuestBookOptions): GuestBook {
       if (visit.method === "DELETE" && sessionId !== null) return end(sessionId);
       if (sessionId === null) {
         if (given === null || byId.has(given)) return;
-        guest.headers = `${guest.headers}Mcp-Session-Id: ${given}\r\n`;
+        guest.headers = `${guest.headers}${HEADERS.session}: ${given}\r\n`;
         register(given, guest, visit);
         // Only an id that the server gave is a session to count by. A client may invent others, and some servers repeat them.
         adopt(guest, given);

@@ -1,30 +1,18 @@
+import { HEADERS } from "../message/protocol.ts";
 import type { Visit } from "../link/http/door.ts";
 import { replyEmpty, replyError } from "../link/http/reply.ts";
 import { openMessage, whole } from "../message/message.ts";
 import { eraOf } from "../session/era.ts";
+import type { ClientSide, Paths } from "./client-side.ts";
 import { type Hosted, type HostedOptions, openHosted } from "./hosted.ts";
 import { nameOf, ownerOfSession } from "./owner.ts";
 import { FULL, NO_SERVER, NO_SESSION, NOT_ALLOWED, readMessage } from "./refusal.ts";
 
-/** Sessions of ours, each with a server session of its own. */
-export interface Host {
-  /** Streamable HTTP. */
-  visit(visit: Visit): void;
-  /** The transport of 2024-11-05: the stream, and the messages. */
-  visitStream(visit: Visit): void;
-  visitMessages(visit: Visit): void;
-  readonly size: number;
-  /** Whether somebody waits who has no response open. */
-  readonly owes: boolean;
-  /** Ends them all. */
-  /** Tells clients that the tools are others from now on. */
-  announce(): void;
-  close(): Promise<void>;
-  destroy(): void;
-}
-
 /** How sessions are kept. */
 export interface HostOptions extends Pick<HostedOptions, "seats" | "knowledge" | "open"> {
+  readonly paths: Paths;
+  /** The transports that it serves. */
+  readonly transports: readonly ("streamable" | "sse")[];
   readonly maxMessageBytes: number;
   readonly maxSessions: number;
   /** A session without an open stream is ended after so long. */
@@ -33,9 +21,9 @@ export interface HostOptions extends Pick<HostedOptions, "seats" | "knowledge" |
   readonly stateless: { post(visit: Visit, body: Buffer): void; announce(): void } | null;
 }
 
-/** Makes a host. */
-export function createHost(options: HostOptions): Host {
-  const { maxMessageBytes, maxSessions, idleMs, stateless } = options;
+/** Makes a side of sessions of ours, each with a server session of its own. */
+export function createHost(options: HostOptions): ClientSide {
+  const { paths, transports, maxMessageBytes, maxSessions, idleMs, stateless } = options;
   const sessions = new Map<string, Hosted>();
   const closing = new Set<Promise<void>>();
   let opening = 0;
@@ -111,45 +99,55 @@ export function createHost(options: HostOptions): Host {
         if (envelope.kind === "opaque" && stateless !== null) return stateless.post(visit, body);
         return replyError(response, 400, SESSION_MISSING, null);
       }
-      admit(visit, false, (opened) => opened.post(visit, body, ["Mcp-Session-Id", opened.id]));
+      admit(visit, false, (opened) => opened.post(visit, body, [HEADERS.session, opened.id]));
     });
   }
 
+  /** Streamable HTTP. */
+  function takeRequest(visit: Visit): void {
+    const { method, response, head } = visit;
+    if (method === "POST") return post(visit);
+    if (method !== "GET" && method !== "DELETE") return replyError(response, 405, NOT_ALLOWED, "GET, POST, DELETE");
+    if (head.sessionId === null) return replyError(response, 400, SESSION_MISSING, null);
+    const session = find(head.sessionId, visit);
+    if (session === null) return replyError(response, 404, NO_SESSION, null);
+    if (method === "GET") return session.listen(visit, null);
+    void session.close();
+    replyEmpty(response, 200, []);
+  }
+
+  /** The transport of 2024-11-05: the stream. */
+  function openStream(visit: Visit): void {
+    if (visit.method !== "GET") return replyError(visit.response, 405, NOT_ALLOWED, "GET");
+    visit.request.resume();
+    admit(visit, true, (session) => {
+      session.listen(visit, Buffer.from(`event: endpoint\ndata: ${paths.messages}?sessionId=${session.id}\n\n`));
+    });
+  }
+
+  /** The transport of 2024-11-05: the messages. */
+  function takeMessage(visit: Visit): void {
+    if (visit.method !== "POST") return replyError(visit.response, 405, NOT_ALLOWED, "POST");
+    const session = find(new URLSearchParams(visit.query).get("sessionId"), visit);
+    if (session === null) return replyError(visit.response, 404, NO_SESSION, null);
+    readMessage(visit, maxMessageBytes, (body) => session.post(visit, body, []));
+  }
+
+  const takers = new Map<string, (visit: Visit) => void>();
+  if (transports.includes("streamable")) takers.set(paths.mcp, takeRequest);
+  if (transports.includes("sse")) takers.set(paths.sse, openStream).set(paths.messages, takeMessage);
+
   return {
-    get size() {
-      return sessions.size;
+    visit(visit) {
+      const take = takers.get(visit.path);
+      take?.(visit);
+      return take !== undefined;
     },
     announce() {
       for (const session of sessions.values()) session.announce();
       stateless?.announce();
     },
-    get owes() {
-      return [...sessions.values()].some(({ owes }) => owes);
-    },
-    visit(visit) {
-      const { method, response, head } = visit;
-      if (method === "POST") return post(visit);
-      if (method !== "GET" && method !== "DELETE") return replyError(response, 405, NOT_ALLOWED, "GET, POST, DELETE");
-      if (head.sessionId === null) return replyError(response, 400, SESSION_MISSING, null);
-      const session = find(head.sessionId, visit);
-      if (session === null) return replyError(response, 404, NO_SESSION, null);
-      if (method === "GET") return session.listen(visit, null);
-      void session.close();
-      replyEmpty(response, 200, []);
-    },
-    visitStream(visit) {
-      if (visit.method !== "GET") return replyError(visit.response, 405, NOT_ALLOWED, "GET");
-      visit.request.resume();
-      admit(visit, true, (session) => {
-        session.listen(visit, Buffer.from(`event: endpoint\ndata: /messages?sessionId=${session.id}\n\n`));
-      });
-    },
-    visitMessages(visit) {
-      if (visit.method !== "POST") return replyError(visit.response, 405, NOT_ALLOWED, "POST");
-      const session = find(new URLSearchParams(visit.query).get("sessionId"), visit);
-      if (session === null) return replyError(visit.response, 404, NO_SESSION, null);
-      readMessage(visit, maxMessageBytes, (body) => session.post(visit, body, []));
-    },
+    owes: () => [...sessions.values()].some(({ owes }) => owes),
     async close() {
       isOver = true;
       clearInterval(sweep);

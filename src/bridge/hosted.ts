@@ -6,13 +6,14 @@ import { replyEmpty, replyError, replyJson } from "../link/http/reply.ts";
 import { answerMemory } from "../link/memory.ts";
 import { composeBatch } from "../message/compose.ts";
 import { flatten } from "../message/flatten.ts";
-import { openMessage, type Payload, whole } from "../message/message.ts";
+import { type Payload, whole } from "../message/message.ts";
 import { passOn } from "../relay/pass-on.ts";
 import type { Call } from "../session/calls.ts";
 import type { Owner } from "../session/owner.ts";
 import type { Turn } from "../session/turn.ts";
 import { announce } from "./announce.ts";
 import { CLOSED } from "./answers.ts";
+import { departureOf } from "./departure.ts";
 import { beginStream, type EventStream } from "./event-stream.ts";
 import { membersOf, refuseRequests } from "./members.ts";
 import { createMessageQueue } from "./message-queue.ts";
@@ -22,7 +23,7 @@ import { createPostReply, type PostReply } from "./post-reply.ts";
 import { progressKey } from "./progress-key.ts";
 import { answerHere, forget } from "./refusal.ts";
 import { createSeat, type Knowledge, type SeatOptions } from "./seats.ts";
-import { callsOf, sendOwn, type ServerEnd, type ServerListener } from "./server-end.ts";
+import { sendOwn, type ServerEnd, type ServerListener } from "./server-end.ts";
 
 /** A client's session that is ours: a server session of its own stands behind it. */
 export interface Hosted {
@@ -59,8 +60,7 @@ export interface HostedOptions {
 
 /** Opens a session. Rejects where no server session can be had. */
 export async function openHosted(options: HostedOptions): Promise<Hosted> {
-  const { seats, hasOneStream } = options;
-  const transport = hasOneStream ? "sse" : "streamable-http";
+  const { seats, hasOneStream, knowledge: known, owner } = options;
   const id = randomBytes(16).toString("hex");
   const replies = createPassers<Call, PostReply>();
   let standing: EventStream | null = null;
@@ -74,7 +74,7 @@ export async function openHosted(options: HostedOptions): Promise<Hosted> {
       if (direction === "up") sendOwn(server, session, payload);
       else sayDown(payload);
     },
-    { known: options.knowledge, owner: options.owner, transport, onExhausted: () => void close() },
+    { known, owner, transport: hasOneStream ? "sse" : "streamable-http", onExhausted: () => void close() },
   );
   const { passage, session } = seat;
   session.mcpSession = id;
@@ -204,18 +204,18 @@ export async function openHosted(options: HostedOptions): Promise<Hosted> {
   }
 
   function carryUp(visit: Visit, body: Buffer, outcome: Outcome, headers: readonly string[]): void {
-    const { onward, back, turns = [] } = outcome;
+    const { onward, back } = outcome;
     // The session ended while a request was held here, perhaps together with others.
     const refused =
       isOver && (back === null || onward !== "nothing") ? composeBatch(refuseRequests(body, CLOSED)) : null;
     if (refused !== null) return replyJson(visit.response, 200, refused, []);
-    if (onward === "nothing") {
+    const departure = departureOf(outcome, whole(body), "allow");
+    if (departure === null) {
       if (!hasOneStream || back === null || standing === null) return answerHere(visit, outcome);
       standing.send(back);
       return replyEmpty(visit.response, 202, []);
     }
-    const bytes = onward === "untouched" ? body : onward;
-    const calls = callsOf(turns);
+    const { calls } = departure;
     // It left while its request was held here: nobody is there for the answer.
     if (visit.response.destroyed && calls.length > 0 && !hasOneStream) return forget(seat, calls);
     if (calls.length === 0 || hasOneStream) {
@@ -237,7 +237,7 @@ export async function openHosted(options: HostedOptions): Promise<Hosted> {
       // What the server said when there was no way to the client.
       if (reply.canStream) for (const message of queue.take()) reply.send(message);
     }
-    server?.send(bytes, turns.length === 1 ? turns[0].message : openMessage(whole(bytes), "up", "allow"), calls);
+    server?.send(departure.bytes, departure.about, calls);
   }
 
   server = await options.open(listener, end).catch((error: unknown) => {

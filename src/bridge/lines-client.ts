@@ -3,7 +3,7 @@ import { setImmediate as nextTurn, setTimeout as delay } from "node:timers/promi
 import type { Outcome } from "../action/outcome.ts";
 import { flatten } from "../message/flatten.ts";
 import { createExcess } from "../message/gist.ts";
-import { openMessage, type Payload, whole } from "../message/message.ts";
+import { type Payload, whole } from "../message/message.ts";
 import type { Witness } from "../record/witness.ts";
 import { createFeed, type Feed } from "../relay/feed.ts";
 import { createOutlet, whenStuck } from "../relay/outlet.ts";
@@ -13,8 +13,9 @@ import { type Exchange, LINES } from "../session/exchange.ts";
 import { isBlank, type LineSink } from "../wire/lines.ts";
 import type { Tap } from "../wire/tap.ts";
 import { CLOSED } from "./answers.ts";
+import { departureOf } from "./departure.ts";
 import type { Seat } from "./seats.ts";
-import { callsOf, sendOwn, type ServerEnd, type ServerListener } from "./server-end.ts";
+import { sendOwn, type ServerEnd, type ServerListener } from "./server-end.ts";
 
 /** A client on a pair of streams, one message to a line, joined to a server of another transport. */
 export interface LinesClient {
@@ -58,12 +59,11 @@ export function createLinesClient(options: LinesClientOptions): LinesClient {
   let leave: (() => void) | undefined;
   const toClient = createOutlet(output, () => leave?.(), tapped?.out);
 
-  function carryUp(payload: Payload, { onward, back, turns = [] }: Outcome): void {
-    if (back !== null) answerHere(back);
-    if (onward === "nothing") return;
-    const bytes = onward === "untouched" ? payload.bytes.subarray(payload.start, payload.end) : onward;
-    const about = turns.length === 1 ? turns[0].message : openMessage(whole(bytes), "up", "refuse");
-    server?.send(bytes, about, callsOf(turns));
+  function carryUp(payload: Payload, outcome: Outcome): void {
+    if (outcome.back !== null) answerHere(outcome.back);
+    const departure = departureOf(outcome, payload, "refuse");
+    if (departure === null) return;
+    server?.send(departure.bytes, departure.about, departure.calls);
     feed?.left("onward");
   }
 

@@ -6,6 +6,7 @@ import { headersBack, kindOf } from "../link/upstream/head.ts";
 import type { Pool } from "../link/upstream/pool.ts";
 import type { ResponseHead } from "../wire/http-head.ts";
 import { createPieces } from "../wire/pieces.ts";
+import type { Paths } from "./client-side.ts";
 import { CLOSED } from "./answers.ts";
 
 /** Lets clients log in to a server through us: the metadata that says where to do that names us instead of the server. */
@@ -18,6 +19,9 @@ export interface OauthPass {
 
 /** What the pass needs. */
 export interface OauthOptions {
+  readonly paths: Paths;
+  /** Whether the documents that belong to no path are those of this server: it is the only one here. */
+  readonly isOnly: boolean;
   readonly pool: Pool;
   readonly address: Address;
   /** Where clients reach us: scheme and host, as this client sees it. */
@@ -26,8 +30,6 @@ export interface OauthOptions {
 
 const RESOURCE = "/.well-known/oauth-protected-resource";
 const AUTHORITY = ["/.well-known/oauth-authorization-server", "/.well-known/openid-configuration"];
-/** The paths at which clients speak MCP to us. */
-const OUR_PATHS = ["/mcp", "/sse"];
 /** A larger document is not passed on. */
 const MAX_METADATA_BYTES = 262_144;
 /** A server may keep its metadata where it likes, and says so when it refuses. So many of these places are remembered. */
@@ -49,16 +51,17 @@ interface Document {
  * be reached: the well-known ones under their exact paths, and those that the server named, which must also say that they
  * are about this server. A client might get a careless server to name any path, by a header that the server repeats.
  */
-export function createOauthPass({ pool, address, originFor }: OauthOptions): OauthPass {
+export function createOauthPass({ paths, isOnly, pool, address, originFor }: OauthOptions): OauthPass {
   const [serverPath] = address.path.split("?");
-  const known = wellKnown(serverPath);
+  const ourPaths = [paths.mcp, paths.sse];
+  const known = wellKnown(serverPath, ourPaths, isOnly);
   const places = new Set<string>(); // the oldest first
 
   function find({ path, query }: Visit): Document | null {
     const document = known.get(path);
     if (document !== undefined) return { ...document, target: document.target + query };
     const target = path + query;
-    return places.has(target) ? { target, ours: OUR_PATHS[0], kind: "named" } : null;
+    return places.has(target) ? { target, ours: paths.mcp, kind: "named" } : null;
   }
 
   /** Where clients find the metadata that the server says is at this URL. Others' URLs stay what they are. */
@@ -72,7 +75,7 @@ export function createOauthPass({ pool, address, originFor }: OauthOptions): Oau
       if (PLAIN_PATH.test(pathname) && target.length <= MAX_PLACE_CHARACTERS)
         return originFor(visit) + remember(target);
     } else if (!isUsual) return originFor(visit) + target;
-    return `${originFor(visit)}${RESOURCE}${OUR_PATHS.includes(visit.path) ? visit.path : OUR_PATHS[0]}`;
+    return `${originFor(visit)}${RESOURCE}${ourPaths.includes(visit.path) ? visit.path : paths.mcp}`;
   }
 
   function remember(target: string): string {
@@ -161,13 +164,17 @@ export function createOauthPass({ pool, address, originFor }: OauthOptions): Oau
 }
 
 /** The well-known documents, by their exact paths here. */
-function wellKnown(serverPath: string): ReadonlyMap<string, Document> {
+function wellKnown(
+  serverPath: string,
+  [mcp, ...others]: readonly string[],
+  isOnly: boolean,
+): ReadonlyMap<string, Document> {
   const known = new Map<string, Document>();
   for (const prefix of [RESOURCE, ...AUTHORITY]) {
     const kind = prefix === RESOURCE ? "resource" : "authority";
-    known.set(prefix, { target: prefix, ours: OUR_PATHS[0], kind });
+    if (isOnly) known.set(prefix, { target: prefix, ours: mcp, kind });
     const target = prefix + (serverPath === "/" ? "" : serverPath);
-    for (const ours of OUR_PATHS) known.set(prefix + ours, { target, ours, kind });
+    for (const ours of [mcp, ...others]) known.set(prefix + ours, { target, ours, kind });
   }
   return known;
 }

@@ -9,7 +9,7 @@ import { readBanner } from "../record/log/banner.ts";
 import { askForNothing, createLearner } from "../relay/learn.ts";
 import type { Call } from "../session/calls.ts";
 import { type CatalogueKeeper, createCatalogues, type Refusal } from "../session/catalogue.ts";
-import type { Era } from "../session/era.ts";
+import { type Era, META_KEYS, OWN_REVISION } from "../message/protocol.ts";
 import type { Exchange } from "../session/exchange.ts";
 import type { Question } from "../session/question.ts";
 import { createSession, type Session } from "../session/session.ts";
@@ -85,8 +85,8 @@ export function createOwnClient({ send, exchange, greetMs, listMs, version }: Ow
       if (welcome.isWelcome || how === "stateful") return { era: "stateful", meta: null, ...welcome };
     }
     // A server that knows no handshake any more: every request says who asks.
-    const prefix = "io.modelcontextprotocol";
-    const meta = `{"${prefix}/protocolVersion":"2026-07-28","${prefix}/clientInfo":${info},"${prefix}/clientCapabilities":${capabilities}}`;
+    const { protocolVersion, clientInfo, clientCapabilities } = META_KEYS;
+    const meta = `{"${protocolVersion}":"${OWN_REVISION.stateless}","${clientInfo}":${info},"${clientCapabilities}":${capabilities}}`;
     const params = `{"_meta":${meta}}`;
     const question = { method: "server/discover", params, era: "stateless", cursor: null, timeoutMs: greetMs } as const;
     const answer = await session.ask(question);
@@ -94,7 +94,7 @@ export function createOwnClient({ send, exchange, greetMs, listMs, version }: Ow
   }
 
   async function initialize(): Promise<Welcome> {
-    const params = `{"protocolVersion":"2025-11-25","capabilities":${capabilities},"clientInfo":${info}}`;
+    const params = `{"protocolVersion":"${OWN_REVISION.stateful}","capabilities":${capabilities},"clientInfo":${info}}`;
     const answer = await session.ask({
       method: "initialize",
       params,

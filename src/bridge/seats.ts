@@ -4,7 +4,7 @@ import { createLearner, type Learner } from "../relay/learn.ts";
 import type { Rulebook } from "../relay/decide.ts";
 import { createPassage, type Passage } from "../relay/passage.ts";
 import type { Catalogue, CatalogueKeeper } from "../session/catalogue.ts";
-import type { Era } from "../session/era.ts";
+import type { Era } from "../message/protocol.ts";
 import type { Owner } from "../session/owner.ts";
 import { createSession, type Session } from "../session/session.ts";
 import type { ClientTransport, ServerId } from "../session/session-view.ts";

@@ -1,3 +1,4 @@
+import { LOWER_HEADERS } from "../message/protocol.ts";
 import { ConnectionError } from "../errors.ts";
 import { answerMemory, countIn } from "../link/memory.ts";
 import type { Pool, UpstreamCall } from "../link/upstream/pool.ts";
@@ -154,7 +155,7 @@ export function createStreamableEnd(options: StreamableOptions): ServerEnd {
               else finish(head, null);
             });
           }
-          if (head.status < 300) session.id ??= headerOf(head, "mcp-session-id");
+          if (head.status < 300) session.id ??= headerOf(head, LOWER_HEADERS.session);
           reading = readResponse({
             head,
             calls,

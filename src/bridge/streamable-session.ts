@@ -1,3 +1,4 @@
+import { HEADERS, LOWER_HEADERS } from "../message/protocol.ts";
 import type { Pool } from "../link/upstream/pool.ts";
 import { headerOf } from "../link/upstream/head.ts";
 import { type Message, openMessage, type Payload, whole } from "../message/message.ts";
@@ -53,10 +54,10 @@ export function createStreamableSession(options: StreamableSessionOptions): Stre
     id: null,
     version: null,
     common(accept) {
-      const own = session.id === null ? "" : `Mcp-Session-Id: ${session.id}\r\n`;
+      const own = session.id === null ? "" : `${HEADERS.session}: ${session.id}\r\n`;
       return `Accept: ${accept}\r\nAccept-Encoding: identity\r\n${headers()}${own}`;
     },
-    versionLine: () => (session.version === null ? "" : `MCP-Protocol-Version: ${session.version}\r\n`),
+    versionLine: () => (session.version === null ? "" : `${HEADERS.version}: ${session.version}\r\n`),
     note(method, payload) {
       if (method !== "initialize" && method !== "notifications/initialized") return;
       const message = openMessage(whole(Buffer.from(payload)), "up", "allow"); // a copy: it came with others
@@ -121,7 +122,7 @@ export function createStreamableSession(options: StreamableSessionOptions): Stre
         { method: "POST", path, headers: lines, body: about.bytes },
         {
           head(head) {
-            if (head.status < 300) session.id ??= headerOf(head, "mcp-session-id");
+            if (head.status < 300) session.id ??= headerOf(head, LOWER_HEADERS.session);
             else isGood = false;
             reading = readResponse({ head, calls, wantsBody: true, maxMessageBytes, listener: quiet, take });
           },

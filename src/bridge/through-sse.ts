@@ -10,6 +10,7 @@ import type { Pool } from "../link/upstream/pool.ts";
 import { whole } from "../message/message.ts";
 import { passOn } from "../relay/pass-on.ts";
 import { type EventFrame, replaceData } from "../wire/event-fields.ts";
+import type { ClientSide, Paths } from "./client-side.ts";
 import { announce } from "./announce.ts";
 import { CLOSED, failureOf, refusedWith } from "./answers.ts";
 import { createBrake } from "./brake.ts";
@@ -20,19 +21,10 @@ import { BODIES } from "./server-end.ts";
 import { pathOf } from "./sse-end.ts";
 import { createStreamBack, frameMessage, type StreamBack } from "./stream-back.ts";
 
-/** A way through for clients of the transport of 2024-11-05 to a server of the same. */
-export interface ThroughSse {
-  visitStream(visit: Visit): void;
-  visitMessages(visit: Visit): void;
-  /** Whether somebody waits for an answer. */
-  readonly owes: boolean;
-  /** Tells clients that the tools are others from now on. */
-  announce(): void;
-  close(): void;
-}
-
 /** What a way through is made of. */
 export interface ThroughSseOptions {
+  /** Where clients come in. */
+  readonly paths: Paths;
   readonly pool: Pool;
   readonly address: Address;
   readonly seats: SeatOptions;
@@ -56,8 +48,8 @@ interface Passenger {
 }
 
 /** The stream passes as it is framed, every message in it judged; only where to send messages is said anew. */
-export function createThroughSse(options: ThroughSseOptions): ThroughSse {
-  const { pool, address, seats, knowledge, headers, maxMessageBytes, maxBufferBytes, maxSessions } = options;
+export function createThroughSse(options: ThroughSseOptions): ClientSide {
+  const { paths, pool, address, seats, knowledge, headers, maxMessageBytes, maxBufferBytes, maxSessions } = options;
   const passengers = new Map<string, Passenger>();
 
   function send(passenger: Passenger, visit: Visit, body: Buffer, done: (status: number) => void): void {
@@ -92,7 +84,7 @@ export function createThroughSse(options: ThroughSseOptions): ThroughSse {
       passenger.visit.response.destroy();
       return null;
     }
-    return replaceData(frame, Buffer.from(`/messages?sessionId=${id}`));
+    return replaceData(frame, Buffer.from(`${paths.messages}?sessionId=${id}`));
   }
 
   function carry(passenger: Passenger, visit: Visit, body: Buffer, outcome: Outcome): void {
@@ -115,109 +107,117 @@ export function createThroughSse(options: ThroughSseOptions): ThroughSse {
     });
   }
 
-  return {
-    visitStream(visit) {
-      const { response, method } = visit;
-      if (method !== "GET") return replyError(response, 405, NOT_ALLOWED, "GET");
-      if (passengers.size >= maxSessions) return replyError(response, 503, FULL, null);
-      visit.request.resume();
-      const id = randomBytes(16).toString("hex");
-      const say = (direction: "up" | "down", payload: Buffer): void => {
-        if (direction === "up") send(passenger, visit, payload, () => {});
-        else passenger.stream?.write(frameMessage(payload));
-      };
-      const passenger: Passenger = {
-        seat: createSeat(seats, say, {
-          known: knowledge,
-          owner: ownerOfSession(visit),
-          transport: "sse",
-          onExhausted: () => end(passenger),
-        }),
-        principal: nameOf(visit),
-        visit,
-        stream: null,
-        endpoint: null,
-      };
-      passenger.seat.session.mcpSession = id;
-      passengers.set(id, passenger);
-      seats.witness.opened(passenger.seat.session);
-      const brake = createBrake({ pause: () => call.pause(), resume: () => call.resume() });
-      const claim = countIn(answerMemory, { ...readerOf(response), ...brake });
-      const weigh = (): void => claim.weigh(passenger.stream?.weight() ?? 0);
-      const call = pool.send(
-        {
-          method: "GET",
-          path: address.path,
-          headers: withoutResumption(visit.head) + headers,
-          body: null,
-          client: visit.client,
+  function openStream(visit: Visit): void {
+    const { response, method } = visit;
+    if (method !== "GET") return replyError(response, 405, NOT_ALLOWED, "GET");
+    if (passengers.size >= maxSessions) return replyError(response, 503, FULL, null);
+    visit.request.resume();
+    const id = randomBytes(16).toString("hex");
+    const say = (direction: "up" | "down", payload: Buffer): void => {
+      if (direction === "up") send(passenger, visit, payload, () => {});
+      else passenger.stream?.write(frameMessage(payload));
+    };
+    const passenger: Passenger = {
+      seat: createSeat(seats, say, {
+        known: knowledge,
+        owner: ownerOfSession(visit),
+        transport: "sse",
+        onExhausted: () => end(passenger),
+      }),
+      principal: nameOf(visit),
+      visit,
+      stream: null,
+      endpoint: null,
+    };
+    passenger.seat.session.mcpSession = id;
+    passengers.set(id, passenger);
+    seats.witness.opened(passenger.seat.session);
+    const brake = createBrake({ pause: () => call.pause(), resume: () => call.resume() });
+    const claim = countIn(answerMemory, { ...readerOf(response), ...brake });
+    const weigh = (): void => claim.weigh(passenger.stream?.weight() ?? 0);
+    const call = pool.send(
+      {
+        method: "GET",
+        path: address.path,
+        headers: withoutResumption(visit.head) + headers,
+        body: null,
+        client: visit.client,
+      },
+      {
+        head(head) {
+          if (kindOf(head) !== "events" || head.status !== 200) {
+            call.abort();
+            noteRefusal(seats.witness, visit, passenger.seat.session, head.status);
+            const status = head.status >= 400 ? head.status : 502;
+            return replyError(response, status, refusedWith(head.status), null);
+          }
+          response.writeHead(
+            200,
+            headersBack(head, (_, value) => value),
+          );
+          response.flushHeaders();
+          passenger.stream = createStreamBack({
+            response,
+            seat: passenger.seat,
+            exchange: BODIES,
+            calls: [],
+            maxMessageBytes,
+            maxBufferBytes,
+            answerServer: (answer) => send(passenger, visit, answer, () => {}),
+            endpoint: (frame) => redirect(id, passenger, frame),
+          });
         },
-        {
-          head(head) {
-            if (kindOf(head) !== "events" || head.status !== 200) {
-              call.abort();
-              noteRefusal(seats.witness, visit, passenger.seat.session, head.status);
-              const status = head.status >= 400 ? head.status : 502;
-              return replyError(response, status, refusedWith(head.status), null);
-            }
-            response.writeHead(
-              200,
-              headersBack(head, (_, value) => value),
-            );
-            response.flushHeaders();
-            passenger.stream = createStreamBack({
-              response,
-              seat: passenger.seat,
-              exchange: BODIES,
-              calls: [],
-              maxMessageBytes,
-              maxBufferBytes,
-              answerServer: (answer) => send(passenger, visit, answer, () => {}),
-              endpoint: (frame) => redirect(id, passenger, frame),
-            });
-          },
-          body(bytes) {
-            passenger.stream?.push(bytes);
-            weigh();
-            if (passenger.stream?.isFull() !== true) return;
-            brake.pause();
-            passenger.stream.whenReady(() => brake.resume());
-          },
-          done: () => end(passenger),
-          failed: () => end(passenger),
+        body(bytes) {
+          passenger.stream?.push(bytes);
+          weigh();
+          if (passenger.stream?.isFull() !== true) return;
+          brake.pause();
+          passenger.stream.whenReady(() => brake.resume());
         },
+        done: () => end(passenger),
+        failed: () => end(passenger),
+      },
+    );
+    response.on("drain", weigh);
+    response.on("close", () => {
+      claim.release();
+      call.abort();
+      passengers.delete(id);
+      seats.witness.closed(passenger.seat.session);
+    });
+  }
+
+  function takeMessage(visit: Visit): void {
+    if (visit.method !== "POST") return replyError(visit.response, 405, NOT_ALLOWED, "POST");
+    const passenger = passengers.get(new URLSearchParams(visit.query).get("sessionId") ?? "");
+    if (passenger === undefined || passenger.principal !== nameOf(visit)) {
+      return replyError(visit.response, 404, NO_SESSION, null);
+    }
+    readMessage(visit, maxMessageBytes, (body) => {
+      const { passage } = passenger.seat;
+      passOn(passage, whole(body), "up", { ...BODIES, presence: passenger.visit.response }, (outcome) =>
+        carry(passenger, visit, body, outcome),
       );
-      response.on("drain", weigh);
-      response.on("close", () => {
-        claim.release();
-        call.abort();
-        passengers.delete(id);
-        seats.witness.closed(passenger.seat.session);
-      });
-    },
-    visitMessages(visit) {
-      if (visit.method !== "POST") return replyError(visit.response, 405, NOT_ALLOWED, "POST");
-      const passenger = passengers.get(new URLSearchParams(visit.query).get("sessionId") ?? "");
-      if (passenger === undefined || passenger.principal !== nameOf(visit)) {
-        return replyError(visit.response, 404, NO_SESSION, null);
-      }
-      readMessage(visit, maxMessageBytes, (body) => {
-        const { passage } = passenger.seat;
-        passOn(passage, whole(body), "up", { ...BODIES, presence: passenger.visit.response }, (outcome) =>
-          carry(passenger, visit, body, outcome),
-        );
-      });
+    });
+  }
+
+  return {
+    visit(visit) {
+      if (visit.path === paths.sse) openStream(visit);
+      else if (visit.path === paths.messages) takeMessage(visit);
+      else return false;
+      return true;
     },
     announce() {
       for (const { seat, stream } of passengers.values())
         announce(seat.session, (message) => stream?.write(frameMessage(message)));
     },
-    get owes() {
-      return [...passengers.values()].some(({ seat }) => seat.session.calls.up.waiting().length > 0);
-    },
+    owes: () => [...passengers.values()].some(({ seat }) => seat.session.calls.up.waiting().length > 0),
     close() {
       for (const passenger of passengers.values()) end(passenger);
+      return Promise.resolve();
     },
+    destroy: () => {},
   };
 }
 

@@ -17,26 +17,20 @@ import type { ResponseHead } from "../wire/http-head.ts";
 import { isListening, TOOLS_CHANGED, toolsChangedFor } from "./announce.ts";
 import { BUSY, CLOSED, failureOf } from "./answers.ts";
 import { createBodyCollector, isRedirect, judgeBody } from "./body-back.ts";
+import type { ClientSide } from "./client-side.ts";
 import { type Brake, createBrake } from "./brake.ts";
 import type { WatchedStream } from "./event-trail.ts";
 import type { Guest, GuestBook } from "./guest-book.ts";
-import { exchangeFor, mirrorHeaders } from "./mirror.ts";
+import { exchangeFor, mirrorAnew } from "./mirror.ts";
 import { answerHere, forget, NO_SESSION, NOT_ALLOWED, readMessage } from "./refusal.ts";
 import { bodiesFor, callsOf } from "./server-end.ts";
 import { ABOUT_BODY, headersFor, keepHeaders } from "./reply-headers.ts";
 import { createStreamBack, frameMessage, type StreamBack } from "./stream-back.ts";
 
-/** A way through for clients of Streamable HTTP to a server of Streamable HTTP. */
-export interface Through {
-  visit(visit: Visit): void;
-  /** Tells clients that the tools are others from now on. */
-  announce(): void;
-  /** Ends the streams. Whoever still waits is told. */
-  close(): void;
-}
-
 /** What a way through is made of. */
 export interface ThroughOptions {
+  /** Where clients come in. */
+  readonly path: string;
   readonly pool: Pool;
   readonly address: Address;
   readonly guests: GuestBook;
@@ -55,8 +49,8 @@ export interface ThroughOptions {
  * Requests, status, headers and framing pass as they are; every message in them is judged. Sessions
  * are the server's own: their ids pass too, and so does everything about resuming streams.
  */
-export function createThrough(options: ThroughOptions): Through {
-  const { pool, address, guests, headers, maxMessageBytes, maxBufferBytes, isThere, rewrite } = options;
+export function createThrough(options: ThroughOptions): ClientSide {
+  const { path: ours, pool, address, guests, headers, maxMessageBytes, maxBufferBytes, isThere, rewrite } = options;
 
   const running = new Set<() => void>(); // what ends the requests that are on their way
   const standing = new Set<() => void>(); // what tells those who stand and listen that the tools have changed
@@ -81,11 +75,10 @@ export function createThrough(options: ThroughOptions): Through {
     const calls = callsOf(turns);
     // It left while its request was held here: nobody is there for the answer.
     if (visit.response.destroyed && calls.length > 0) return forget(guest.seat, calls);
-    // What only had to wait is what it was.
-    if (onward === "untouched" || onward.equals(body))
+    if (onward === "untouched" || outcome.isUnchanged === true)
       return send(visit, guest, { body, onSent }, calls, bodiesFor(calls), back, withoutResumption(visit.head));
     const given = withoutResumption(visit.head);
-    const lines = turns.length === 1 ? mirrorAnew(given, guest, turns[0].message) : given;
+    const lines = turns.length === 1 ? mirrorChanged(given, guest, turns[0].message) : given;
     send(visit, guest, { body: onward, onSent }, calls, bodiesFor(calls), back, lines);
   }
 
@@ -247,36 +240,45 @@ export function createThrough(options: ThroughOptions): Through {
     });
   }
 
+  function take(visit: Visit): void {
+    const { method, head, response } = visit;
+    if (method === "POST") return post(visit);
+    if (method !== "GET" && method !== "DELETE") return replyError(response, 405, NOT_ALLOWED, "GET, POST, DELETE");
+    const guest = guests.find(visit);
+    if (guest === null) return replyError(response, 404, NO_SESSION, null);
+    visit.request.resume();
+    const { lastEventId } = head;
+    // What the server says unasked answers nothing; a resumed stream answers what it answered before it broke off.
+    const watched = lastEventId === null ? null : guest.trail.resume(lastEventId);
+    if (watched !== null) response.on("close", () => watched.end());
+    const answerable = watched?.calls ?? [];
+    const exchange: Exchange = {
+      breaks: "allow",
+      routed: false,
+      mirrored: null,
+      answerable,
+      presence: null,
+      resumed: watched !== null,
+    };
+    const lines = method === "GET" ? head.onward : withoutResumption(visit.head);
+    send(visit, guest, { body: null }, [], exchange, null, lines, watched);
+  }
+
   return {
     visit(visit) {
-      const { method, head, response } = visit;
-      if (method === "POST") return post(visit);
-      if (method !== "GET" && method !== "DELETE") return replyError(response, 405, NOT_ALLOWED, "GET, POST, DELETE");
-      const guest = guests.find(visit);
-      if (guest === null) return replyError(response, 404, NO_SESSION, null);
-      visit.request.resume();
-      const { lastEventId } = head;
-      // What the server says unasked answers nothing; a resumed stream answers what it answered before it broke off.
-      const watched = lastEventId === null ? null : guest.trail.resume(lastEventId);
-      if (watched !== null) response.on("close", () => watched.end());
-      const answerable = watched?.calls ?? [];
-      const exchange: Exchange = {
-        breaks: "allow",
-        routed: false,
-        mirrored: null,
-        answerable,
-        presence: null,
-        resumed: watched !== null,
-      };
-      const lines = method === "GET" ? head.onward : withoutResumption(visit.head);
-      send(visit, guest, { body: null }, [], exchange, null, lines, watched);
+      if (visit.path !== ours) return false;
+      take(visit);
+      return true;
     },
+    owes: () => false, // a response comes by the stream of its request
     announce() {
       for (const tell of standing) tell();
     },
     close() {
       for (const leave of running) leave();
+      return Promise.resolve();
     },
+    destroy: () => {},
   };
 }
 
@@ -288,10 +290,7 @@ function giveHead(response: ServerResponse, status: number, headers: string[]): 
 }
 
 /** Header lines that say what the body says, after that was changed. */
-function mirrorAnew(lines: string, { seat }: Guest, message: Message): string {
+function mirrorChanged(lines: string, { seat }: Guest, message: Message): string {
   const { tools } = seat.session.catalogue("stateless");
-  const mirrored = mirrorHeaders(message, (name) => tools.find((tool) => tool.name === name)?.raw ?? null);
-  return mirrored === null ? lines : lines.replaceAll(MIRRORED, "") + mirrored;
+  return mirrorAnew(lines, message, (name) => tools.find((tool) => tool.name === name)?.raw ?? null);
 }
-
-const MIRRORED = /^(?:mcp-(?:method|name|protocol-version|param-[^:]*)):.*\r\n/gim;

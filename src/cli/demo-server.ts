@@ -1,4 +1,5 @@
 import { createInterface } from "node:readline";
+import { OWN_REVISION } from "../message/protocol.ts";
 
 const TOOLS = [
   { name: "list_notes", description: "The titles of all notes", inputSchema: { type: "object" } },
@@ -39,7 +40,7 @@ export function runDemoServer(): Promise<number> {
       case "initialize":
         return {
           result: {
-            protocolVersion: "2025-11-25",
+            protocolVersion: OWN_REVISION.stateful,
             capabilities: { tools: {} },
             serverInfo: { name: "notes", version: "1.0.0" },
           },

@@ -1,4 +1,5 @@
 import { PassThrough } from "node:stream";
+import { OWN_REVISION } from "../message/protocol.ts";
 import { parsePatternList } from "../policy/patterns.ts";
 import { createProxy } from "../proxy/proxy.ts";
 import type { AuditEvent } from "../record/event.ts";
@@ -13,7 +14,7 @@ const DENY = "^delete_";
 const SCENES: readonly { readonly title: string; readonly says: string; readonly waits: boolean }[] = [
   {
     title: "The client says hello. It passes, byte for byte.",
-    says: '{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"demo","version":"1"}}}',
+    says: `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"${OWN_REVISION.stateful}","capabilities":{},"clientInfo":{"name":"demo","version":"1"}}}`,
     waits: true,
   },
   {

@@ -1,3 +1,4 @@
+import { alwaysRefuses, traitsOf } from "../rules/action-traits.ts";
 import type { Condition, Rule, RuleAction } from "../rules/rule.ts";
 import { guessAll } from "../rules/rule-index.ts";
 import type { Page } from "./page.ts";
@@ -6,8 +7,8 @@ import type { Range } from "./source.ts";
 /** Warns of rules that do what they say, and not what their author is likely to want. */
 export function warnOfRule(rule: Rule, at: (thing: Condition | RuleAction) => Range, page: Page): void {
   if (rule.mode === "off") return;
-  const refuses = rule.actions.find(({ does }) => does === "block" || does === "inject_error");
-  const allows = rule.actions.find(({ does }) => does === "allow");
+  const refuses = rule.actions.find(alwaysRefuses);
+  const allows = rule.actions.find((action) => traitsOf(action).ends === "judging");
   if (refuses === undefined && allows === undefined) return;
   for (const { condition, isNegated } of withSigns(rule.conditions, false)) {
     warnOfDoubt(condition, isNegated, refuses !== undefined, at(condition), page);

@@ -1,3 +1,4 @@
+import { asksOutside } from "../rules/action-traits.ts";
 import type { Rule } from "../rules/rule.ts";
 import type { Page } from "./page.ts";
 
@@ -7,13 +8,7 @@ export const DEFAULT_ASK_MS = 5000;
 /** Warns where more time was written down for somebody who is asked than the chain has. */
 export function warnOfHaste(rules: readonly Rule[], chainMs: number, page: Page): void {
   for (const { id, mode, actions, place } of rules) {
-    const longest = Math.max(
-      0,
-      ...actions.map((action) => {
-        const asks = action.does === "run_script" || (action.does === "webhook" && action.waits);
-        return asks ? action.timeoutMs : 0;
-      }),
-    );
+    const longest = Math.max(0, ...actions.filter(asksOutside).map(({ timeoutMs }) => timeoutMs));
     if (mode === "off" || longest <= Math.max(chainMs, DEFAULT_ASK_MS)) continue;
     const start = page.source.offset(place);
     const message = `Rule ${id} waits ${longest} ms for an answer, and the chain only ${chainMs} ms`;

@@ -1,4 +1,5 @@
 import { nearest } from "../text/nearest.ts";
+import { hidesElements, templatesIn } from "../rules/action-traits.ts";
 import type { Condition, Rule, RuleAction } from "../rules/rule.ts";
 import type { Field } from "../message/field.ts";
 import { narrowMethods } from "./methods.ts";
@@ -95,14 +96,14 @@ function methodsOf({ conditions, actions }: Rule): ReadonlySet<string> | null {
   const flat = conditions.flatMap(flatten);
   const { methods } = narrowMethods(flat);
   if (methods !== null) return methods;
-  const isOfTools = flat.some(({ is }) => is === "tool_matches") && !actions.some(({ does }) => does === "hide");
+  const isOfTools = flat.some(({ is }) => is === "tool_matches") && !hidesElements({ actions });
   const isNarrowed = flat.some(({ is }) => is.startsWith("method_"));
   return isOfTools && !isNarrowed ? new Set(["tools/call"]) : null;
 }
 
 /** Whether a rule is about calls of tools, and not about lists of them. */
 export function isAboutCalls(rule: Rule): boolean {
-  return methodsOf(rule)?.has("tools/call") ?? !rule.actions.some(({ does }) => does === "hide");
+  return methodsOf(rule)?.has("tools/call") ?? !hidesElements(rule);
 }
 
 function flatten(condition: Condition): readonly Condition[] {
@@ -145,7 +146,6 @@ function askedIn(condition: Condition): UsedField[] {
 
 function doneIn(action: RuleAction): Field[] {
   if (action.does === "set_param" || action.does === "remove_param") return [action.field];
-  const template = action.does === "log" ? action.message : "key" in action ? action.key : null;
-  if (template === null || typeof template === "string") return [];
-  return template.parts.flatMap((part) => (typeof part === "object" && part.name === "param" ? [part.field] : []));
+  const parts = templatesIn(action).flatMap((template) => template.parts);
+  return parts.flatMap((part) => (typeof part === "object" && part.name === "param" ? [part.field] : []));
 }

@@ -1,3 +1,5 @@
+import { LOWER_HEADERS } from "../message/protocol.ts";
+
 /** The headers that our transport sets itself: nobody else does. */
 export const OWN_HEADERS: ReadonlySet<string> = new Set([
   "host",
@@ -6,5 +8,5 @@ export const OWN_HEADERS: ReadonlySet<string> = new Set([
   "content-type",
   "transfer-encoding",
   "accept-encoding",
-  "mcp-session-id",
+  LOWER_HEADERS.session,
 ]);

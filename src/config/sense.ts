@@ -1,3 +1,4 @@
+import { isWatching, traitsOf } from "../rules/action-traits.ts";
 import type { Condition, Rule, RuleAction } from "../rules/rule.ts";
 import { findWays as findKnownWays } from "../rules/ways.ts";
 import { describeMethod } from "../message/methods.ts";
@@ -66,7 +67,7 @@ export function checkRule(rule: Rule, node: MapNode, page: Page): boolean {
   const isNested = rule.conditions.some(({ is }) => is === "all");
   const flat = isNested ? rule.conditions.flatMap(flatten) : rule.conditions;
   const direction = flat.find((condition) => condition.is === "direction")?.direction ?? rule.direction;
-  const hides = rule.actions.find(({ does }) => does === "hide");
+  const hides = rule.actions.find((action) => traitsOf(action).needs === "list");
   const isSpecial = asks !== undefined || direction !== null || hides !== undefined;
   const { methods } = isSpecial ? narrowMethods(flat) : { methods: null };
   const ways = findWays(methods, direction, flat);
@@ -86,8 +87,8 @@ export function checkRule(rule: Rule, node: MapNode, page: Page): boolean {
     }
   }
   const isOfAnswers = asks !== undefined || ways === "answers";
-  const tooLate = isOfAnswers ? rule.actions.find(({ does }) => BEFORE.has(does)) : undefined;
-  if (tooLate !== undefined) {
+  const tooLate = rule.actions.find((action) => traitsOf(action).needs === "request");
+  if (tooLate !== undefined && isOfAnswers) {
     const why = `it is judged when the answer comes, and ${tooLate.does} has to be done before the request is forwarded`;
     return never(tooLate, why, "Make two rules of it, or take out what looks at the answer");
   }
@@ -102,6 +103,10 @@ export function checkRule(rule: Rule, node: MapNode, page: Page): boolean {
       "Use hide, or method_equals: tools/call",
     );
   }
+  if (tooLate !== undefined && hides !== undefined) {
+    const message = `${tooLate.does} has to be done before the request is forwarded, and hide waits for the answer`;
+    page.warn(at(tooLate), "no-effect", message, "Make two rules of it");
+  }
   warnAboutRest(rule, at, page);
   warnOfRule(rule, at, page);
   warnOfServer(rule, at, page);
@@ -115,18 +120,11 @@ function isOfLists(methods: Methods): boolean {
   );
 }
 
-/** What only makes sense before a request is forwarded. */
-const BEFORE: ReadonlySet<RuleAction["does"]> = new Set(["set_param", "remove_param", "rate_limit", "cache", "fork"]);
-
-/** What ends the walk through a rule's actions, but for those that only observe. */
-const FINAL: ReadonlySet<RuleAction["does"]> = new Set(["allow", "block", "inject_error"]);
-const OBSERVING: ReadonlySet<RuleAction["does"]> = new Set(["log", "metric", "webhook"]);
-
 function warnAboutRest({ actions }: Rule, at: (action: RuleAction) => Range, page: Page): void {
-  const last = actions.findIndex(({ does }) => FINAL.has(does));
+  const last = actions.findIndex((action) => traitsOf(action).ends !== null);
   if (last < 0) return;
   for (const action of actions.slice(last + 1)) {
-    if (OBSERVING.has(action.does)) continue;
+    if (isWatching(action)) continue;
     const message = `${action.does} does nothing after ${actions[last].does}`;
     page.warn(at(action), "no-effect", message, "Put it before, or take it out");
   }

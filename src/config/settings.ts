@@ -4,8 +4,8 @@ import type { Pattern } from "../policy/patterns.ts";
 import type { InterceptorSettings } from "../rules/settings.ts";
 
 /**
- * What a policy file says, checked. Null is what it does not say, where a flag or a default may
- * still say it.
+ * The checked contents of a policy file. Null means that the file does not set this value, so that a command-line option
+ * or a default applies.
  */
 export interface PolicySettings {
   readonly version: 1;
@@ -14,7 +14,7 @@ export interface PolicySettings {
   readonly tools: ToolSettings;
   readonly prompts: NameSettings;
   readonly resources: ResourceSettings;
-  /** What the server's answers are checked for. */
+  /** Whether Fairlead checks only tool lists, or all results of the server. */
   readonly validate: "lists" | "results";
   readonly interceptor: InterceptorSettings;
   readonly limits: LimitSettings;
@@ -23,7 +23,7 @@ export interface PolicySettings {
   readonly state: StateSettings;
   readonly auth: AuthSettings | null;
   readonly log: LogSettings;
-  /** For versions to come: known, and a mistake where they are used. */
+  /** Reserved for later versions: using one of these keys is a mistake. */
   readonly record: null;
   readonly experiments: null;
   readonly anomaly: null;
@@ -36,7 +36,7 @@ export interface PolicySettings {
 export type UpstreamSettings =
   | {
       readonly kind: "url";
-      /** Variables are filled in. */
+      /** The URL, with environment variables already filled in. */
       readonly url: string;
       readonly headers: ReadonlyMap<string, string>;
       readonly onLoss: "exit" | "keep" | null;
@@ -48,21 +48,21 @@ export type UpstreamSettings =
       readonly cwd: string | null;
     };
 
-/** Where clients come in by HTTP. */
+/** The address on which clients connect by HTTP. */
 export interface ListenPlace {
   readonly host: string;
   readonly port: number;
 }
 
-/** Names that are hidden, and the only ones that are not. */
+/** `deny` hides the names that match; `allow` hides all names that do not match. */
 export interface NameSettings {
   readonly deny: readonly Pattern[];
   readonly allow: readonly Pattern[];
 }
 
-/** Resources, by their links. */
+/** The filter for resources, by their URIs. */
 export interface ResourceSettings extends NameSettings {
-  /** What becomes of links to hidden ones in the results of tools and prompts; null where nothing is said. */
+  /** What happens to links to hidden resources in the results of tools and prompts; null if it is not set. */
   readonly links: "keep" | "cut" | "block" | null;
 }
 
@@ -75,14 +75,14 @@ export interface ToolSettings extends NameSettings {
   readonly pin: PinSettings | null;
 }
 
-/** The lock file that remembers the definitions of tools. */
+/** The lock file, which stores the accepted definitions of tools. */
 export interface PinSettings {
   readonly file: string;
-  /** What becomes of a tool that is not as it was accepted. */
+  /** What happens to a tool that differs from its accepted definition. */
   readonly onChange: "hide" | "flag";
 }
 
-/** Bounds; null for ours. */
+/** Limits; null means the default. */
 export interface LimitSettings {
   readonly maxMessage: number | null;
   readonly maxDepth: number | null;
@@ -95,7 +95,7 @@ export interface LimitSettings {
   readonly maxUpstreamConnections: number | null;
 }
 
-/** Milliseconds; null for ours. */
+/** Timeouts in milliseconds; null means the default. */
 export interface TimeoutSettings {
   readonly connection: number | null;
   readonly toolList: number | null;
@@ -112,15 +112,15 @@ export interface AuditSettings {
   readonly include: AuditInclude | null;
 }
 
-/** What the audit log has. Null for what it has unless said otherwise. */
+/** What the audit log contains. Null means the default. */
 export interface AuditInclude {
-  /** What records say beside what every record has. */
+  /** The optional fields of records. */
   readonly fields: readonly AuditField[] | null;
-  /** The classes of messages that have a record. */
+  /** The classes of messages that are recorded. */
   readonly classes: readonly Class[] | null;
 }
 
-/** What is remembered of sessions and conversations. */
+/** The state that is kept for sessions and conversations. */
 export interface StateSettings {
   readonly store: "memory";
   readonly ttlMs: number | null;
@@ -128,7 +128,7 @@ export interface StateSettings {
   readonly maxConversations: number | null;
 }
 
-/** Who may come in: those in a file of tokens, those with a token that an issuer signed, or everybody. */
+/** Who may connect: clients with a token from a file, clients with a token that an issuer signed, or everybody. */
 export type AuthSettings = { readonly identityHeader: string | null } & (
   | { readonly kind: "open" }
   | { readonly kind: "tokens"; readonly file: string }

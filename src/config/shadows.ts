@@ -1,3 +1,4 @@
+import { traitsOf } from "../rules/action-traits.ts";
 import type { Condition, Rule } from "../rules/rule.ts";
 import { isMethodOf, listMethods } from "./methods.ts";
 import type { Page } from "./page.ts";
@@ -61,9 +62,10 @@ function warn(rule: Rule, by: Rule, page: Page): void {
 function findEnd({ mode, actions }: Rule, failFast: boolean): "judging" | "message" | null {
   if (mode !== "on") return null;
   let end: "judging" | null = null;
-  for (const { does } of actions) {
-    if (does === "block" || does === "inject_error") return failFast ? "message" : null;
-    if (does === "allow") end = "judging";
+  for (const action of actions) {
+    const { ends } = traitsOf(action);
+    if (ends === "message") return failFast ? "message" : null;
+    if (ends === "judging") end = "judging";
   }
   return end;
 }

@@ -1,3 +1,4 @@
+import { HEADER_ANNOTATION } from "../message/protocol.ts";
 import { isPlainText } from "../message/text.ts";
 
 /**
@@ -23,6 +24,6 @@ function hasOddHeader(json: string): boolean {
   return false;
 }
 
-const HEADER = '"x-mcp-header"';
+const HEADER = `"${HEADER_ANNOTATION}"`;
 const MAX_HEADER = 200;
 const TOKEN = /^\s*:\s*"[!#$%&'*+.^_`|~\w-]+"/;

@@ -2,13 +2,13 @@ import safeRegex from "safe-regex2";
 import { ProxyError } from "../errors.ts";
 import { runLimited } from "./time-limit.ts";
 
-/** One regular expression of a tool filter, checked. */
+/** A regular expression of a filter that passed all checks. */
 export interface Pattern {
   readonly source: string;
   readonly expression: RegExp;
 }
 
-/** The patterns of a comma-separated list, trimmed and checked. `list` is "deny" or "allow", for the message. */
+/** Splits a list of patterns at its commas and checks each of them. `list` is named in error messages. */
 export function parsePatternList(text: string, list: "deny" | "allow"): Pattern[] {
   const pieces = text.split(",").map((piece) => piece.trim());
   for (const piece of pieces) {
@@ -22,7 +22,7 @@ export function parsePatternList(text: string, list: "deny" | "allow"): Pattern[
   return pieces.filter((piece) => piece !== "").map((piece) => parsePattern(piece, list));
 }
 
-/** Checks one pattern. `(?i)` at its beginning is accepted, as in the patterns of rules: case does not count then. */
+/** Checks one pattern. It may begin with `(?i)` to ignore case, as the patterns of rules may. */
 export function parsePattern(source: string, list: "deny" | "allow"): Pattern {
   const foreign = FOREIGN.find(({ looks }) => looks.test(source));
   let expression: RegExp;

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { ActionOf, ChainServices } from "../rules/chain/services.ts";
+import type { ChainServices } from "../rules/chain/services.ts";
+import type { ActionOf } from "../rules/rule.ts";
 import { createScriptRunner, type ScriptRunner } from "../link/script.ts";
 import { createWebhook, type Webhook } from "../link/webhook.ts";
 import type { Log } from "../record/log/log.ts";

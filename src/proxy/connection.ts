@@ -1,25 +1,26 @@
 import type { ToolFilter } from "../policy/tool-filter.ts";
 import type { Catalogue } from "../session/catalogue.ts";
-import type { Era } from "../session/era.ts";
+import type { Era } from "../message/protocol.ts";
 import { freezeDeeply } from "./freeze.ts";
 import type { FilteredTool } from "./model.ts";
 
-/** The connection to a server, at one moment. Nothing in it can be changed, and it does not change by itself: ask again. */
+/** The connection to a server at one moment. The object is frozen: read `proxy.connection` again to see changes. */
 export interface UpstreamConnection {
-  /** Where the server was found, with names, passwords and query masked; null for a child process. */
+  /** The URL at which the server was found, with user name, password and query masked; null for a child process. */
   readonly url: string | null;
-  /** Whether the server is there. Where each session has a process of its own: whether such processes can be started. */
+  /** Whether the server can be reached. If each session has its own process: whether such processes can be started. */
   readonly state: "connected" | "disconnected";
-  /** When that came to be, in milliseconds since 1970. */
+  /** The time of the last change of `state`, in milliseconds since 1970. */
   readonly since: number;
   /**
-   * How the server is spoken to: with a handshake (up to 2025-11-25), or with everything in each request (2026-07-28 and
-   * later). Null before that is known.
+   * `stateful` if the server needs a handshake (revisions up to 2025-11-25), `stateless` if each request is complete by
+   * itself (2026-07-28 and later). Null before that is known.
    */
   readonly era: Era | null;
   /**
-   * The tools that the filter shows to clients; a rule may hide some of them. Null where the list is not known: before it
-   * was learnt, where each session learns its own, and for a child process without a filter, whose lists pass unread.
+   * The tools that the filter shows to clients; a rule may hide more of them. Null if the list is not known: before
+   * Fairlead has seen it, if each session has its own list, and for a child process without a filter, whose lists are
+   * forwarded without being read.
    */
   readonly tools: readonly FilteredTool[] | null;
 }

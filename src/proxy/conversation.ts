@@ -10,11 +10,11 @@ import { tapPair } from "../relay/tapped.ts";
 import { LINES } from "../session/exchange.ts";
 import type { Tap } from "../wire/tap.ts";
 
-/** Where a client on our own stdin and stdout is. */
+/** The two streams of a client that does not use HTTP. */
 export interface ClientSide {
   readonly input: Readable;
   readonly output: Writable;
-  /** Whether whoever started us is gone. Asked only while its messages are stuck, and so is the news of its end. */
+  /** Whether the parent process has ended. Asked only while messages are stuck, because then the end of `input` is not seen. */
   readonly isGone?: () => boolean;
 }
 
@@ -44,12 +44,13 @@ export interface Conversation {
   stop(): void;
 }
 
-/** How a conversation ended. */
+/** How a proxy ended. */
 export interface ConversationEnd {
+  /** The exit code that a command should have. */
   readonly code: number;
-  /** Whether the server went while the client was still there. */
+  /** Whether the server ended or could not be reached while the client was still connected. */
   readonly lost: boolean;
-  /** How the server's process ended; null where it has none of ours. */
+  /** How the server's process ended; null for a server at a URL, and if each session has its own process. */
   readonly child: ChildEnd | null;
 }
 

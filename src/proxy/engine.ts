@@ -1,7 +1,8 @@
 import { buildChain } from "../rules/chain/build.ts";
 import type { Chain } from "../rules/chain/chain.ts";
 import type { Interceptor } from "../rules/interceptors/interceptor.ts";
-import type { ActionOf } from "../rules/chain/services.ts";
+import { hidesElements } from "../rules/action-traits.ts";
+import type { ActionOf } from "../rules/rule.ts";
 import { createChainState } from "../store/state.ts";
 import { ProxyError } from "../errors.ts";
 import { POLICY } from "../config/schema.ts";
@@ -121,7 +122,7 @@ function webhooksOf({ interceptor }: PolicySettings): ActionOf<"webhook">[] {
 /** What decides which tools a client sees. Rules may hide some, too. */
 function signatureOf({ tools, interceptor }: PolicySettings): string {
   const { deny, allow, ...manners } = tools;
-  const hiding = interceptor.rules.filter(({ actions }) => actions.some(({ does }) => does === "hide"));
+  const hiding = interceptor.rules.filter(hidesElements);
   return JSON.stringify([
     deny.map(({ source }) => source),
     allow.map(({ source }) => source),

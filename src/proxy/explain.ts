@@ -6,6 +6,7 @@ import type { ChainServices } from "../rules/chain/services.ts";
 import { createChainState } from "../store/state.ts";
 import { ProxyError } from "../errors.ts";
 import { type Direction, openMessage, whole } from "../message/message.ts";
+import { OWN_REVISION } from "../message/protocol.ts";
 import type { PolicySettings } from "../config/settings.ts";
 import { createToolFilter } from "../policy/tool-filter.ts";
 import type { Decision } from "../policy/verdict.ts";
@@ -87,7 +88,7 @@ export async function explainMessage(options: ExplainOptions): Promise<Explanati
   const { passage, session } = seat;
   if (options.client !== null) {
     const clientInfo = { name: options.client, version: "" };
-    const params = { protocolVersion: "2025-11-25", capabilities: {}, clientInfo };
+    const params = { protocolVersion: OWN_REVISION.stateful, capabilities: {}, clientInfo };
     await passage.pass(
       whole(Buffer.from(JSON.stringify({ jsonrpc: "2.0", id: "fairlead-client", method: "initialize", params }))),
       "up",

@@ -4,6 +4,7 @@ import type { Gate } from "../link/http/gate.ts";
 export { readTokenFile } from "../link/http/gate.ts";
 import { expectGuests } from "../link/http/guests.ts";
 import { replyError, replyJson } from "../link/http/reply.ts";
+import type { Paths } from "../bridge/client-side.ts";
 import { isLoopback } from "../link/loopback.ts";
 import { ProxyError } from "../errors.ts";
 import type { Log } from "../record/log/log.ts";
@@ -38,17 +39,26 @@ export function checkBind({ host, port, gate, isInsecure }: ListenOptions): void
   }
 }
 
+/** What a door needs to know of the proxy behind it. */
+export interface GatewayParts {
+  readonly hub: Hub;
+  readonly limits: Limits;
+  readonly log: Log;
+  /** The paths of the server that is meant where none is named. */
+  readonly paths: Paths;
+}
+
 /** Opens the door for a proxy. `visit` gets what asks for a path; it says whether it knows it. */
 export async function openGateway(
   options: ListenOptions,
-  { hub, limits, log }: { readonly hub: Hub; readonly limits: Limits; readonly log: Log },
+  { hub, limits, log, paths }: GatewayParts,
   server: { readonly isReady: () => boolean; readonly without: ReadonlySet<string>; visit(visit: Visit): boolean },
 ): Promise<Door> {
   const { host, port, gate, identityHeader } = options;
   if (identityHeader !== null && gate === null && !isLoopback(host))
     log.warn(`whoever reaches ${host}:${port} can say in ${identityHeader} who they are: let only the proxy reach it`);
   const scheme = options.tls === null ? "http" : "https";
-  const metadataUrl = (name: string): string => `${scheme}://${name}${METADATA}/mcp`;
+  const metadataUrl = (name: string): string => `${scheme}://${name}${METADATA}${paths.mcp}`;
   const door: Door = await openDoor({
     host,
     port,
@@ -78,7 +88,7 @@ export async function openGateway(
   function describe({ method, response, head }: Visit): void {
     if (method !== "GET" && method !== "HEAD") return replyError(response, 405, NOT_ALLOWED, "GET, HEAD");
     const body = {
-      resource: `${scheme}://${head.host ?? `${host}:${door.port}`}/mcp`,
+      resource: `${scheme}://${head.host ?? `${host}:${door.port}`}${paths.mcp}`,
       // RFC 9728, 3.2: what has no values is left out.
       ...(options.issuers.length > 0 && { authorization_servers: options.issuers }),
       bearer_methods_supported: ["header"],
@@ -86,7 +96,7 @@ export async function openGateway(
     replyJson(response, 200, Buffer.from(JSON.stringify(body)), []);
   }
 
-  log.info("listening", { url: `${door.url}/mcp` });
+  log.info("listening", { url: door.url + paths.mcp });
   return door;
 }
 

@@ -1,3 +1,4 @@
+import { hidesElements } from "../rules/action-traits.ts";
 import { prepareRules } from "../rules/chain/build.ts";
 import { explainTurn } from "../rules/chain/explain.ts";
 import { createChainState } from "../store/state.ts";
@@ -15,7 +16,7 @@ export async function findHidingRules(
   { enabled, mode, rules }: InterceptorSettings,
   tools: readonly Tool[],
 ): Promise<(string | null)[]> {
-  const hiding = rules.filter(({ mode: how, actions }) => how === "on" && actions.some(({ does }) => does === "hide"));
+  const hiding = rules.filter((rule) => rule.mode === "on" && hidesElements(rule));
   if (!enabled || mode !== "mcp" || hiding.length === 0) return tools.map(() => null);
   const session = createSession({ maxOpenCalls: 1, learnsTools: () => false, say: () => {}, now });
   const asked = session.observe(openMessage(whole(REQUEST), "up", "allow"), LINES);

@@ -1,8 +1,9 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { CLOSED } from "../bridge/answers.ts";
+import { type ClientSide, pathsBelow } from "../bridge/client-side.ts";
 import { ProxyError } from "../errors.ts";
 import { createGate } from "../link/http/gate.ts";
-import type { Door, Visit } from "../link/http/door.ts";
+import type { Door } from "../link/http/door.ts";
 import { makeRoomFor } from "../link/memory.ts";
 import { showText } from "../message/text.ts";
 import { canNameClient } from "../config/identity-header.ts";
@@ -39,18 +40,9 @@ export interface ChildTarget {
   readonly cwd: string | undefined;
 }
 
-/** Whoever serves clients that come by HTTP. */
-export interface Service {
+/** All clients by HTTP of one server. */
+export interface Service extends ClientSide {
   readonly isReady: () => boolean;
-  /** Takes a request. False where it asks for something that is not here. */
-  visit(visit: Visit): boolean;
-  /** Whether somebody waits whose request has been answered already: by the older transport it is, at once. */
-  readonly owes: () => boolean;
-  /** Tells clients that the tools are others from now on. */
-  announce(): void;
-  /** Ends it: whoever still waits is told at once, and servers that are ours get the time they need. */
-  close(): Promise<void>;
-  destroy(): void;
 }
 
 /** What a client side looks like from here. */
@@ -94,7 +86,7 @@ function describeConfig(options: ProxyOptions, { connection, toolList }: Timeout
 async function startChildren({ command = [], env = {}, cwd, listen }: ProxyOptions, parts: Parts): Promise<Running> {
   if (listen === undefined) throw new Error("a child on stdin and stdout needs no HTTP");
   const place = readListen(listen);
-  const service = await createChildService({ server: { command, env, cwd }, ...parts });
+  const service = await createChildService({ paths: PATHS, server: { command, env, cwd }, ...parts });
   const filter = (): ToolFilter | null => parts.hub.rulebook.current.policy.tools;
   const connection = createConnection({ url: null, catalogues: service.catalogues, filter });
   return openAndServe(place, service, new Set(), connection, parts);
@@ -136,6 +128,7 @@ async function startRemote(options: ProxyOptions, parts: Parts): Promise<Running
     running = { ...joinRemote(remote, client, remoteOptions), url: null, connection };
   } else {
     const service = createRemoteService({
+      paths: PATHS,
       server: remote,
       hub,
       limits,
@@ -220,7 +213,7 @@ async function openAndServe(
   { hub, limits, log, timeouts }: Parts,
 ): Promise<Running> {
   try {
-    const door = await openGateway(listen, { hub, limits, log }, { ...service, without });
+    const door = await openGateway(listen, { hub, limits, log, paths: PATHS }, { ...service, without });
     return { ...serve(door, timeouts.drain, service), connection };
   } catch (error) {
     service.destroy();
@@ -264,7 +257,7 @@ function serve(door: Door, drainMs: number, service: Service): Omit<Running, "co
   }
 
   return {
-    url: `${door.url}/mcp`,
+    url: door.url + PATHS.mcp,
     ended,
     announce: () => service.announce(),
     lose: () => void setTimeout(() => void end(true), LAST_WORDS_MS),
@@ -278,6 +271,9 @@ function serve(door: Door, drainMs: number, service: Service): Omit<Running, "co
     },
   };
 }
+
+/** There is one server: clients reach it without a name. */
+const PATHS = pathsBelow("");
 
 /** How long those who wait have to hear that the server is gone. */
 const LAST_WORDS_MS = 300;

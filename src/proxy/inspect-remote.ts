@@ -4,7 +4,7 @@ import { parseAddress } from "../link/upstream/address.ts";
 import { readCa } from "../link/upstream/connect.ts";
 import { createPool } from "../link/upstream/pool.ts";
 import type { Catalogue } from "../session/catalogue.ts";
-import type { Era } from "../session/era.ts";
+import type { Era } from "../message/protocol.ts";
 import type { ResponseHead } from "../wire/http-head.ts";
 import { DEFAULT_LIMITS } from "./limits.ts";
 import { loginDirectory } from "./logins.ts";

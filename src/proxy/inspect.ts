@@ -7,7 +7,7 @@ import type { Log } from "../record/log/log.ts";
 import { createOutlet } from "../relay/outlet.ts";
 import type { PinState } from "../policy/pins.ts";
 import type { Catalogue, ToolFaults } from "../session/catalogue.ts";
-import type { Era } from "../session/era.ts";
+import type { Era } from "../message/protocol.ts";
 import { LINES } from "../session/exchange.ts";
 import { createLineFramer } from "../wire/lines.ts";
 import { DEFAULT_LIMITS, DEFAULT_TIMEOUTS } from "./limits.ts";
@@ -18,72 +18,73 @@ import { checkOptions, composeHeaders, readLog, readPatterns } from "./options.t
 import { createOwnClient } from "../bridge/own-client.ts";
 import type { PinReport } from "./inspect-pins.ts";
 
-/** One tool of a server, and what becomes of it. */
+/** One tool of a server, and whether it is hidden. */
 export interface ToolReport {
   readonly name: string;
-  /** The pattern that hides it, or the rule (`rule:<id>`); null where it stays. */
+  /** The pattern or the rule (`rule:<id>`) that hides the tool; null if it is shown. */
   readonly hiddenBy: string | null;
-  /** Its definition, as the server wrote it. */
+  /** The definition of the tool: the JSON text that the server sent. */
   readonly definition: string;
-  /** The size of the definition. All of it goes into a model's context. */
+  /** The size of the definition in bytes. All of it goes into the context of the model. */
   readonly bytes: number;
-  /** How it stands to what was accepted; null where nothing was, or where nobody asked. */
+  /** How the tool compares with its accepted definition; null without a lock file, or if nothing was accepted. */
   readonly pin: PinState | null;
-  /** What it was called when it was accepted, where it was renamed. */
+  /** The accepted name of a tool that was renamed; otherwise null. */
   readonly formerly: string | null;
 }
 
-/** What a filter makes of a server's tools. */
+/** The tools of a server, and which of them are hidden. */
 export interface InspectReport extends ToolFilterResult {
   readonly tools: readonly ToolReport[];
   /** Patterns that match no tool. */
   readonly unmatched: readonly string[];
-  /** The entries of the list that are not tools, and are hidden. */
+  /** The entries of the list that are not valid tools. They are hidden. */
   readonly faults: ToolFaults;
-  /** What a lock file has to do with it, where one is named. */
+  /** The comparison with the lock file; null without one. */
   readonly pins: PinReport | null;
 }
 
-/** What to look at, and how. */
+/** The options of `inspectTools`. */
 export interface InspectOptions {
-  /** The server: a program and its arguments, or where it is. */
+  /** The server: a program and its arguments. Give this or `upstream`. */
   readonly command?: readonly string[];
+  /** The URL of the server. */
   readonly upstream?: string;
   /** Sent with every request to a server at a URL. */
   readonly headers?: Readonly<Record<string, string>>;
-  /** A PEM file with certificates to trust beside the usual ones. */
+  /** The path of a PEM file with certificates to trust in addition to the usual ones. */
   readonly ca?: string;
   readonly env?: Readonly<Record<string, string>>;
   readonly cwd?: string | undefined;
   /** Patterns as for `createProxy`. */
   readonly deny?: readonly (Pattern | string)[];
   readonly allow?: readonly (Pattern | string)[];
-  /** What a policy file says: its rules may hide tools as well. Its patterns count where `deny` and `allow` are not given. */
+  /** The settings of a policy file. Its rules can hide tools, too. Its patterns apply if `deny` and `allow` are not given. */
   readonly policy?: PolicySettings;
-  /** The lock file that remembers the definitions of tools. It is compared with the list, and not written. */
+  /** The path of the lock file with the accepted definitions. It is compared with the list, and written only with `accept`. */
   readonly pin?: string;
-  /** Remembers tools as they are now, in that file: all of them, or those with these names. */
+  /** Accepts the current definitions and stores them in the lock file: of all tools, or of those with these names. */
   readonly accept?: "all" | readonly string[];
   /**
-   * How long all of it may take. Unless said otherwise a server at a URL has ten seconds, and one that is a process five
-   * minutes, as long as it or something that it started is at work: it may be being installed.
+   * The time limit for everything. The default is ten seconds for a server at a URL. A child process has five minutes as
+   * long as it, or a process that it started, is working, because it may be downloading the server first.
    */
   readonly timeoutMs?: number;
-  /** How long a process may do nothing, where no `timeoutMs` is given: ten seconds unless said otherwise. */
+  /** How long a child process may be idle if `timeoutMs` is not given. The default is ten seconds. */
   readonly idleMs?: number;
-  /** Told every second how the start of a process goes. */
+  /** Called every second while a child process starts. */
   readonly onProgress?: (progress: StartProgress) => void;
-  /** Ends it early. The server is ended politely even then, and the promise rejects after that. */
+  /** Ends the inspection early. The server still gets time to shut down; then the promise rejects. */
   readonly signal?: AbortSignal;
-  /** How long reaching a server at a URL may take: thirty seconds unless said otherwise. */
+  /** The timeout for connecting to a server at a URL. The default is thirty seconds. */
   readonly connectTimeoutMs?: number;
-  /** What the server is told of our version. */
+  /** The client version that the server is told. */
   readonly version?: string;
-  /** Takes warnings: stderr, unless said otherwise; null for none. */
+  /** The log for warnings. The default writes to stderr; null means no log. */
   readonly log?: Log | null;
 }
 
-/** Starts a server, asks it for its tools, ends it, and says what the filter would do. */
+/** Starts a server, asks it for its tools, ends it, and reports which tools the filter would hide. */
 export async function inspectTools(options: InspectOptions): Promise<InspectReport> {
   checkOptions(options, OPTIONS);
   const { pin, policy } = options;

@@ -1,29 +1,29 @@
 import { MAX_BUFFER_BYTES } from "../message/gist.ts";
 import { MAX_DEPTH } from "../message/scan.ts";
 
-/** Everything that can grow, and how far. */
+/** The limits for everything that can grow. */
 export interface Limits {
-  /** Bytes of one message. */
+  /** Size of one message, in bytes. */
   readonly maxMessageBytes: number;
-  /** Bytes without an end: a message that is too large is followed so far, to tell whoever waits, and then given up. */
+  /** How many bytes of a message that is too large are still read, to find the request it belongs to, before it is given up. */
   readonly maxBufferBytes: number;
-  /** How deep a message may be nested, at most 128. */
+  /** Levels of nesting in a message, at most 128. */
   readonly maxDepth: number;
-  /** Requests that may wait at once, in each direction. */
+  /** Open requests in each direction. */
   readonly maxOpenCalls: number;
-  /** Bytes of messages that wait for something of ours. */
+  /** Bytes of messages that wait in the proxy, for a tool list, a webhook or a delay. */
   readonly maxParkedBytes: number;
-  /** Sessions of clients that come by HTTP. */
+  /** Sessions of HTTP clients. */
   readonly maxSessions: number;
-  /** Child processes at once, where each of those sessions has one. */
+  /** Child processes, if each of those sessions has its own. */
   readonly maxChildren: number;
-  /** Connections of clients that come by HTTP. */
+  /** Connections of HTTP clients. */
   readonly maxConnections: number;
-  /** Requests to a server at a URL that are on their way at once, each on a connection of its own. */
+  /** Open HTTP requests to a server at a URL. Each uses one connection. */
   readonly maxUpstreamConnections: number;
 }
 
-/** Ten megabytes a message, a thousand open calls. */
+/** The limits that apply unless you set others: ten megabytes per message, a thousand open requests, and so on. */
 export const DEFAULT_LIMITS: Limits = {
   maxMessageBytes: 10 * 1024 * 1024,
   maxBufferBytes: MAX_BUFFER_BYTES,
@@ -36,23 +36,23 @@ export const DEFAULT_LIMITS: Limits = {
   maxUpstreamConnections: 10_000,
 };
 
-/** How long things may take, in milliseconds. */
+/** Timeouts in milliseconds. */
 export interface Timeouts {
-  /** Until a server at a URL has been reached and has answered. */
+  /** Until a server at a URL has responded for the first time. */
   readonly connection: number;
-  /** The whole tool list. */
+  /** Until the whole tool list has been fetched. */
   readonly toolList: number;
-  /** Between closing a child's stdin and killing it. */
+  /** Between closing the stdin of a child process and killing it. */
   readonly childGrace: number;
-  /** How long a session without an open stream is kept, where it has a process of its own. */
+  /** How long a session with its own process is kept without a request and without an open stream. */
   readonly sessionIdle: number;
-  /** How long a client that has closed stdin may take nothing of what is left for it. */
+  /** How long a client that has closed stdin may read nothing of the output that is left. */
   readonly slowReader: number;
-  /** How long clients have to leave when we are told to end. */
+  /** How long open HTTP requests may take to finish when the proxy is stopped. */
   readonly drain: number;
 }
 
-/** The contract's times. */
+/** The timeouts that apply unless you set others. */
 export const DEFAULT_TIMEOUTS: Timeouts = {
   connection: 30_000,
   toolList: 10_000,

@@ -1,33 +1,33 @@
 import type { MethodCounts } from "../rules/interceptors/interceptor.ts";
 import type { Timeouts } from "./limits.ts";
 
-/** What a proxy in front of a server at a URL was told to do. It does not change while the proxy runs. */
+/** The configuration of a proxy for a server at a URL. It does not change while the proxy runs. */
 export interface ProxyConfig {
   readonly upstreamUrl: string;
   readonly denyPatterns: readonly string[];
   readonly timeouts: Pick<Timeouts, "connection" | "toolList">;
 }
 
-/** What is counted of a session, or of the client whose sessions are counted together. */
+/** The counts of a session, or of a client if rules count all its sessions together. */
 export interface SessionStatistics {
-  /** The key under which rules count and remember. */
+  /** The key under which rules keep their counts and state. */
   readonly id: string;
   readonly ageMs: number;
   readonly messageCount: number;
-  /** How many calls of tools went on. */
+  /** How many tool calls were forwarded. */
   readonly calls: number;
-  /** By method; answers are counted under the method of their request. */
+  /** The counts by method. Responses are counted under the method of their request. */
   readonly methodStats: Readonly<Record<string, MethodCounts>>;
 }
 
-/** A tool that a client may see, as the server described it. Other members are there as well. */
+/** A tool that the filter shows, as the server described it. It may have further members. */
 export interface FilteredTool {
   readonly name: string;
   readonly description?: string;
   readonly inputSchema: Readonly<Record<string, unknown>>;
 }
 
-/** What a filter makes of a list. No name is in both lists. */
+/** The result of filtering a tool list. No name is in both `allowed` and `denied`. */
 export interface ToolFilterResult {
   readonly allowed: readonly FilteredTool[];
   readonly denied: readonly string[];

@@ -9,7 +9,7 @@ import { checkMembers, readPatterns } from "./options.ts";
 import type { PinKeeper } from "./pin-keeper.ts";
 import type { ServerPlace } from "./server-name.ts";
 
-/** Names to hide, and the only ones to show. */
+/** `deny` hides the names that match; `allow` hides all names that do not match. */
 export interface NameLists {
   readonly deny?: readonly (Pattern | string)[];
   readonly allow?: readonly (Pattern | string)[];
@@ -18,17 +18,17 @@ export interface NameLists {
 /** How the tool filter behaves. Null is for what it does unless said otherwise. */
 export type ToolManners = Pick<ToolSettings, "cache" | "refresh" | "notFound" | "hide">;
 
-/** What a proxy decides by name, beside the patterns for tools. What a policy file says of it fits in here. */
+/** Filters by name in addition to `deny` and `allow`. The settings of a policy file have the same form. */
 export interface NameOptions {
-  /** How the tool filter behaves, and more patterns for it. */
+  /** How the tool filter behaves, and further patterns for it. */
   readonly tools?: NameLists &
     Partial<ToolManners> & {
-      /** The lock file that remembers the definitions of tools. */
+      /** The lock file, which stores the accepted definitions of tools. */
       readonly pin?: string | PinSettings | null;
     };
-  /** By name. */
+  /** The filter for prompts, by name. */
   readonly prompts?: NameLists;
-  /** By link, or template for links. `links` is what becomes of links to hidden ones in results. */
+  /** The filter for resources, by URI or URI template. `links` says what happens to links to hidden resources in results. */
   readonly resources?: NameLists & Partial<Pick<ResourceSettings, "links">>;
 }
 

@@ -12,10 +12,10 @@ export interface PatienceOptions {
   readonly onProgress?: ((progress: StartProgress) => void) | undefined;
 }
 
-/** How the start of a server goes. */
+/** The progress of a server that is starting. */
 export interface StartProgress {
   readonly elapsedMs: number;
-  /** Whether it or something that it started is at work: it may be being installed. Null where that cannot be seen. */
+  /** Whether the server, or a process that it started, is working: it may be downloading. Null if that cannot be measured. */
   readonly isWorking: boolean | null;
 }
 

@@ -13,9 +13,9 @@ import { showText } from "../message/text.ts";
 
 /** A policy file without mistakes. */
 export interface LoadedPolicy {
-  /** How the file is called in messages. */
+  /** The name of the file in messages. */
   readonly file: string;
-  /** Where it is. Relative paths in it were relative to this, and are absolute now. */
+  /** The folder of the file. Relative paths in the file were resolved against it: in `settings` they are absolute. */
   readonly folder: string;
   readonly settings: PolicySettings;
   readonly warnings: readonly Mistake[];

@@ -17,100 +17,105 @@ import { DEFAULT_LIMITS, DEFAULT_TIMEOUTS, type Limits, type Timeouts } from "./
 import type { NameOptions } from "./names.ts";
 import { checkOptions, readLog } from "./options.ts";
 
-/** What a proxy is made of: a server, a client side, and what decides. */
+/** The options of `createProxy`: the server, the client side, and the policy. */
 export interface ProxyOptions {
-  /** The server: a program and its arguments, or else `upstream`. */
+  /** The server: a program and its arguments. Give this or `upstream`. */
   readonly command?: readonly string[];
-  /** The server's URL. */
+  /** The URL of the server. */
   readonly upstream?: string;
   /** Sent with every request to a server at a URL. */
   readonly headers?: Readonly<Record<string, string>>;
-  /** A PEM file with certificates to trust beside the usual ones. */
+  /** The path of a PEM file with certificates to trust in addition to the usual ones. */
   readonly ca?: string;
-  /** What happens when the server at the URL is gone: we end, or answer with errors until it is back. */
+  /** What to do when the server at the URL is lost: end, or answer with errors until it is back. The default is `exit`. */
   readonly onLoss?: "exit" | "keep";
-  /** Where the tokens of logins are kept; null where nobody is to log in. Without it, nobody is. */
+  /** The directory for the tokens of logins. Without it, or with null, the proxy does not log in. */
   readonly loginDirectory?: string | null;
-  /** What servers are told of our version. */
+  /** The client version that the server is told. */
   readonly version?: string;
-  /** Clients come by HTTP, here. Without it, there is one, on `client`. */
+  /** Where clients connect by HTTP. Without it there is one client, on `client`. */
   readonly listen?: ListenSettings;
+  /** Environment variables for the server, in addition to those of this process. */
   readonly env?: Readonly<Record<string, string>>;
+  /** The directory in which the server starts. */
   readonly cwd?: string | undefined;
-  /** Tools to hide and refuse, and the only ones to show. Without either, lists and calls pass like all else. */
+  /** `deny` hides the tools that match; `allow` hides all tools that do not match. Without both, there is no tool filter. */
   readonly deny?: readonly (Pattern | string)[];
   readonly allow?: readonly (Pattern | string)[];
-  /** What else is decided by name: prompts, resources. */
+  /** Further filters by name: for prompts and resources, and settings of the tool filter. */
   readonly names?: NameOptions;
-  /** Where the client is: our own stdin and stdout unless said otherwise. */
+  /** The streams of the client. The default is stdin and stdout of this process. */
   readonly client?: ClientSide;
-  /** The log for people: warnings on stderr, unless said otherwise; null for none. */
+  /** The log for people. The default writes warnings to stderr; null means no log. */
   readonly log?: Log | null;
-  /** Takes what is to be audited. */
+  /** Called with an event for each message that the audit log would record. */
   readonly audit?: ((event: AuditEvent) => void) | null;
+  /** Whether `audit` is also called for messages that simply pass, and for responses. */
   readonly auditAll?: boolean;
-  /** Are told what happens: sessions, what becomes of messages, troubles, counts, other policies. */
+  /** Functions that are called when something happens: sessions, judged messages, problems, counts, other policies. */
   readonly observers?: readonly ProxyObserver[];
   readonly limits?: Partial<Limits>;
   readonly timeouts?: Partial<Timeouts>;
   /**
-   * What the server's answers are checked for: only that lists of tools are such, or that every result of a method of MCP is
-   * what the revision says, and structured content what the tool's output schema says.
+   * `lists` checks only tool lists. `results` checks that every result of an MCP method has the form that the revision
+   * defines, and that structured content fits the output schema of its tool. The default is `lists`.
    */
   readonly validate?: "lists" | "results";
-  /** Judges and counts, and acts on nothing but what cannot be read: what the policy would do. */
+  /** Judges and audits messages, but refuses only those that cannot be read reliably. Shows what the policy would do. */
   readonly observe?: boolean;
-  /** Interceptors of the program's own. They stand behind all that is in a policy. */
+  /** Interceptors of your program. They run after everything in the policy. */
   readonly interceptors?: readonly Interceptor[];
-  /** What a policy file says: its rules, its filters, and what is no option of its own. */
+  /** The settings of a policy file: its rules, its filters, and settings that have no option here. */
   readonly policy?: PolicySettings;
-  /** Where that file is. */
+  /** The folder of that policy file. */
   readonly policyFolder?: string;
 }
 
-/** Where clients come in by HTTP, and who may. */
+/** Where clients connect by HTTP, and who may connect. */
 export interface ListenSettings {
+  /** The port; 0 for any free port. */
   readonly port: number;
-  /** This machine only, unless said otherwise. */
+  /** The address. The default is 127.0.0.1, which only this machine can reach. */
   readonly host?: string;
-  /** PEM texts, for https. */
+  /** Certificate and key as PEM texts, for https. */
   readonly tls?: { readonly cert: string; readonly key: string };
-  /** Names we go by beside those we know of, and origins of pages that may speak to us. */
+  /** Further names that are allowed in the Host header. */
   readonly hosts?: readonly string[];
+  /** The origins of web pages that may send requests. */
   readonly origins?: readonly string[];
-  /** Whom we let in: those with one of these tokens, or with one that an issuer signed. */
+  /** Who may connect: clients with one of these tokens, or with a token that an issuer signed. */
   readonly auth?: GateOptions;
   /**
-   * The header that names the client, where a proxy before us sets it and takes away what clients send under that name.
-   * Rules count and remember by it where we let nobody in ourselves.
+   * The header in which a reverse proxy names the client. The reverse proxy must remove what clients send under that name.
+   * Rules keep their counts and state by this name, unless `auth` is set.
    */
   readonly identityHeader?: string;
-  /** Listens beyond this machine without asking who comes. */
+  /** Allows an address that other machines can reach, without `auth`. */
   readonly insecureBind?: boolean;
 }
 
-/** A proxy at work. */
+/** A running proxy. */
 export interface Proxy {
-  /** Resolves when all is over, with the exit code a command should have. */
+  /** Resolves when the proxy has ended and no process of the server is left. */
   readonly ended: Promise<ConversationEnd>;
-  /** Ends it: politely the first time, at once the second. */
+  /** Ends the proxy: the first call lets the server shut down, a second call ends everything at once. */
   stop(): void;
-  /** The last moment before we are gone: tells who waits, and ends all processes it started, synchronously. */
+  /** For the exit of your program: answers open requests with an error and kills all processes it started, synchronously. */
   abandon(): void;
-  /** Takes up another policy, whole or not at all: where it cannot be followed this rejects, and the old one holds. */
+  /** Replaces the policy. If the new policy cannot be used, this rejects and the old policy stays. */
   reload(policy: PolicySettings): Promise<void>;
-  /** The version of the policy that holds now, as the audit log has it: a short hash of what it says. */
+  /** The version of the current policy, as in the audit log: a short hash of its content. */
   readonly policyVersion: string;
   /**
-   * What is counted of the sessions that rules remember. Empty where there is neither a policy nor an interceptor: then
-   * nothing is counted.
+   * The counts of the sessions that rules have state for. Without a policy or an interceptor nothing is counted, and the
+   * list is empty.
    */
   sessions(): readonly SessionStatistics[];
-  /** Where clients come in, where they come by HTTP. */
+  /** The URL where clients connect by HTTP; null without `listen`. */
   readonly url: string | null;
-  /** The connection to the server, as it is now. */
+  /** The current state of the connection to the server. */
   readonly connection: UpstreamConnection;
-  /** What it was told to do, where the server is at a URL. It is frozen, with all that is in it. */
+  /** The configuration, if the server is at a URL; otherwise null. The object is deeply frozen. */
   readonly config: ProxyConfig | null;
 }
 
@@ -142,12 +147,12 @@ const OPTIONS = [
   "interceptors",
 ] as const;
 
-/** Puts a proxy between clients and a server. Resolves when the server has started, or has been found. */
+/** Starts a proxy between clients and a server. Resolves when the server has started, or the server at the URL has responded. */
 export function createProxy(options: ProxyOptions): Promise<Proxy> {
   return openProxy(options);
 }
 
-/** The same, with parts of ours attached that see what happens from inside. */
+/** The same, with parts of Fairlead attached that see what happens from inside. */
 export async function openProxy(options: ProxyOptions, attached: Attached = {}): Promise<Proxy> {
   checkOptions(options, OPTIONS);
   if (options.upstream !== undefined || options.listen !== undefined) {

@@ -1,3 +1,4 @@
+import { LOWER_HEADERS } from "../message/protocol.ts";
 import { setTimeout as delay } from "node:timers/promises";
 import { fetchRefusal, fetchTools, findServer, type FindOptions, type FoundServer } from "../bridge/find-server.ts";
 import { announce } from "../bridge/announce.ts";
@@ -14,7 +15,7 @@ import { headerOf } from "../link/upstream/head.ts";
 import { createPool, type Pool } from "../link/upstream/pool.ts";
 import { type Watch, watchServer } from "../link/upstream/watch.ts";
 import type { Log } from "../record/log/log.ts";
-import type { Era } from "../session/era.ts";
+import type { Era } from "../message/protocol.ts";
 import type { Session } from "../session/session.ts";
 import type { Turn } from "../session/turn.ts";
 import type { ClientSide, ConversationEnd } from "./conversation.ts";
@@ -130,7 +131,7 @@ export async function findRemote(options: RemoteOptions): Promise<RemoteServer> 
             noteRefusal(hub.witness, null, session ?? null, head.status);
             if (session === undefined || head.status >= 300) return;
             // A server that has forgotten a session gives the next one another id.
-            session.mcpSession = headerOf(head, "mcp-session-id") ?? session.mcpSession;
+            session.mcpSession = headerOf(head, LOWER_HEADERS.session) ?? session.mcpSession;
           },
           failed: () => {},
         },

@@ -1,8 +1,8 @@
 import { createChildEnd, type Nursery, openNursery } from "../bridge/child-end.ts";
+import type { Paths } from "../bridge/client-side.ts";
 import { createHost } from "../bridge/host.ts";
 import type { ServerEnd, ServerListener } from "../bridge/server-end.ts";
 import { createShared } from "../bridge/shared.ts";
-import type { Visit } from "../link/http/door.ts";
 import { createCatalogues } from "../session/catalogue.ts";
 import type { Log } from "../record/log/log.ts";
 import type { Catalogues } from "./connection.ts";
@@ -12,6 +12,8 @@ import type { Limits, Timeouts } from "./limits.ts";
 
 /** What serving children needs. */
 export interface ChildServiceOptions {
+  /** Where clients come in. */
+  readonly paths: Paths;
   readonly server: ChildTarget;
   readonly hub: Hub;
   readonly limits: Limits;
@@ -25,7 +27,7 @@ export interface ChildServiceOptions {
 export async function createChildService(
   options: ChildServiceOptions,
 ): Promise<Service & { readonly catalogues: Catalogues | null }> {
-  const { server, hub, limits, timeouts, log } = options;
+  const { paths, server, hub, limits, timeouts, log } = options;
   const [command, ...args] = server.command;
   const { env, cwd } = server;
   const { server: id } = hub;
@@ -67,6 +69,8 @@ export async function createChildService(
   const seats = catalogues === null ? hub.seats : { ...hub.seats, catalogues };
   const stateless = createShared({ seats, open, maxBehindBytes: 2 * limits.maxMessageBytes });
   const host = createHost({
+    paths,
+    transports: ["streamable", "sse"],
     seats,
     knowledge: null,
     open,
@@ -77,17 +81,9 @@ export async function createChildService(
   });
 
   return {
+    ...host,
     catalogues,
     isReady: () => true,
-    visit(visit: Visit) {
-      if (visit.path === "/mcp") host.visit(visit);
-      else if (visit.path === "/sse") host.visitStream(visit);
-      else if (visit.path === "/messages") host.visitMessages(visit);
-      else return false;
-      return true;
-    },
-    owes: () => host.owes,
-    announce: () => host.announce(),
     async close() {
       nursery.close();
       await Promise.all([host.close(), stateless.close()]);

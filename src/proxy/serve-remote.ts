@@ -1,7 +1,8 @@
 import { CLOSED } from "../bridge/answers.ts";
 import { createGuestBook, type Guest } from "../bridge/guest-book.ts";
+import { joinSides, type Paths } from "../bridge/client-side.ts";
 import { createHost } from "../bridge/host.ts";
-import { mirrorHeaders } from "../bridge/mirror.ts";
+import { mirrorAnew } from "../bridge/mirror.ts";
 import { createOauthPass } from "../bridge/oauth.ts";
 import { noteRefusal } from "../bridge/refusal.ts";
 import { createSeat } from "../bridge/seats.ts";
@@ -18,6 +19,8 @@ import type { Limits, Timeouts } from "./limits.ts";
 
 /** What the service needs. */
 export interface RemoteServiceOptions {
+  /** Where clients come in. */
+  readonly paths: Paths;
   readonly server: RemoteServer;
   readonly hub: Hub;
   readonly limits: Limits;
@@ -29,6 +32,7 @@ export interface RemoteServiceOptions {
 
 /** Serves Streamable HTTP from Streamable HTTP. */
 export function createRemoteService({
+  paths,
   server,
   hub,
   limits,
@@ -40,6 +44,8 @@ export function createRemoteService({
   const { maxMessageBytes, maxBufferBytes, maxSessions } = limits;
   const scheme = isSecure ? "https" : "http";
   const oauth = createOauthPass({
+    paths,
+    isOnly: true,
     pool,
     address: found.address,
     originFor: ({ head }) => `${scheme}://${head.host ?? ""}`,
@@ -65,8 +71,7 @@ export function createRemoteService({
     if (guest.id !== null && guest.headers === "") return answerInstead(listener, calls, CLOSED);
     let reading: ReturnType<typeof readResponse> | null = null;
     // The client's own headers speak of another message.
-    const mirrored = mirrorHeaders(about, () => null);
-    const headers = mirrored === null ? guest.headers : guest.headers.replaceAll(MIRRORED, "") + mirrored;
+    const headers = mirrorAnew(guest.headers, about, () => null);
     pool.send(
       { method: "POST", path: found.address.path, headers: headers + ENCODING + server.headers(), body: payload },
       {
@@ -109,19 +114,28 @@ export function createRemoteService({
     isGuarded,
     maxSessions,
   });
-  const through = createThrough({
+  const shared = {
     pool,
     address: found.address,
-    guests,
     headers: ENCODING + server.headers(),
     maxMessageBytes,
     maxBufferBytes,
-    isThere: () => server.watch.check(),
-    rewrite: (visit, name, value) => oauth.rewrite(visit, name, value),
-  });
-
-  // Clients of one transport and a server of the other: message by message, in sessions of our own.
+  };
+  const isStreamable = found.kind === "streamable";
+  // Clients of the server's own transport: requests, framing and sessions pass as they are.
+  const through = isStreamable
+    ? createThrough({
+        ...shared,
+        path: paths.mcp,
+        guests,
+        isThere: () => server.watch.check(),
+        rewrite: (visit, name, value) => oauth.rewrite(visit, name, value),
+      })
+    : createThroughSse({ ...shared, paths, seats: hub.seats, knowledge, maxSessions });
+  // Clients of the other transport: message by message, in sessions of our own.
   const host = createHost({
+    paths,
+    transports: [isStreamable ? "sse" : "streamable"],
     seats: hub.seats,
     knowledge,
     open: (listener, onEnd) => server.open(listener, onEnd),
@@ -130,51 +144,14 @@ export function createRemoteService({
     idleMs: timeouts.sessionIdle,
     stateless: null,
   });
-  const isStreamable = found.kind === "streamable";
-  const throughSse = createThroughSse({
-    pool,
-    address: found.address,
-    seats: hub.seats,
-    knowledge,
-    headers: ENCODING + server.headers(),
-    maxMessageBytes,
-    maxBufferBytes,
-    maxSessions,
-  });
+  const clients = joinSides([through, host]);
 
   return {
+    ...clients,
     isReady: () => server.watch.isThere,
-    visit(visit) {
-      switch (visit.path) {
-        case "/mcp":
-          if (isStreamable) through.visit(visit);
-          else host.visit(visit);
-          return true;
-        case "/sse":
-          if (isStreamable) host.visitStream(visit);
-          else throughSse.visitStream(visit);
-          return true;
-        case "/messages":
-          if (isStreamable) host.visitMessages(visit);
-          else throughSse.visitMessages(visit);
-          return true;
-        default:
-          return !isGuarded && oauth.visit(visit);
-      }
-    },
-    owes: () => host.owes || throughSse.owes,
-    announce() {
-      through.announce();
-      throughSse.announce();
-      host.announce();
-    },
-    async close() {
-      through.close();
-      throughSse.close();
-      await host.close();
-    },
+    visit: (visit) => clients.visit(visit) || (!isGuarded && oauth.visit(visit)),
     destroy() {
-      host.destroy();
+      clients.destroy();
       server.close();
     },
   };
@@ -182,9 +159,6 @@ export function createRemoteService({
 
 /** Does not care what comes of a request. */
 const DEAF: UpstreamListener = { head: () => {}, body: () => {}, done: () => {}, failed: () => {} };
-
-/** The headers that say what a body says. */
-const MIRRORED = /^mcp-(?:method|name|protocol-version|param-[^:\r\n]*):.*\r\n/gim;
 
 /** Bodies are read: what is packed could not be judged. */
 const ENCODING = "Accept-Encoding: identity\r\n";

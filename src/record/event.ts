@@ -5,54 +5,56 @@ import type { Json } from "../message/json.ts";
 import type { Verdict } from "../policy/verdict.ts";
 import type { ClientInfo } from "../session/owner.ts";
 
-/** One judged message, or a login that was refused, as the audit log has it. Arguments and results are not in it. */
+/** One judged message, or a refused login, as the audit log records it. It does not contain arguments or results. */
 export interface AuditEvent extends Circumstances {
   /** Milliseconds since 1970. */
   readonly time: number;
-  /** Null for a login that belongs to no session. */
+  /** The session; null for a login that does not belong to one. */
   readonly session: string | null;
   readonly direction: Direction;
   readonly kind: Envelope["kind"] | "login";
-  /** For an answer, the method of its request. */
+  /** The method of the message, or for a response the method of its request. */
   readonly method: string | null;
-  /** The tool, prompt, resource or task it is about: of a long one the start. */
+  /** The tool, prompt, resource or task that the message is about. A long name is cut off. */
   readonly tool: string | null;
-  /** For a request: how long `tool` was, where only its start is kept. */
+  /** For a request whose `tool` was cut off: the full length of the name. */
   readonly cut: number | null;
-  /** The id as spelled, as latin1. */
+  /** The JSON-RPC id as it was written, decoded as latin1. */
   readonly id: string | null;
   /** The size of the message as it came; 0 for a login. */
   readonly bytes: number;
   readonly class: Class;
   readonly verdict: Verdict["do"];
   readonly rule: string | null;
-  /** What is worth noting, though it changed nothing. */
+  /** What is unusual about a message that passed. */
   readonly note: string | null;
-  /** For an answer, milliseconds since its request. */
+  /** For a response: milliseconds since its request. */
   readonly latency: number | null;
-  /** The size of what went on, where that is not the message as it came. */
+  /** The size of what was forwarded, if that is not the message as it came. */
   readonly sent: number | null;
 }
 
-/** Who and what an event is about, beside the message itself. Null where it is not known, or does not apply. */
+/** What an event says about the client, the server and the policy. Members are null if not known or not applicable. */
 export interface Circumstances {
-  /** Who the client is: whom we let in, whom a trusted header names, or its address. */
+  /** Who the client is: the name of its token, the name in a trusted header, or its address. */
   readonly identity: string | null;
-  /** What the client says of itself. */
+  /** The name and version that the client gives itself. */
   readonly client: ClientInfo | null;
   /** The server: its URL or its command line, without secrets. */
   readonly server: string | null;
-  /** The id of the session in the transport, where it has one. */
+  /** The session id of the transport, if there is one. */
   readonly mcpSession: string | null;
-  /** The version of the policy that judged it: a short hash. */
+  /** The version of the policy that judged the message: a short hash. */
   readonly policy: string | null;
-  /** What whoever waits was told, where the message was refused. */
+  /** The error message that was sent, if the message was refused. */
   readonly reason: string | null;
-  /** What the policy notes beside the rule that decided. */
+  /** The `metadata` of the rule that decided. */
   readonly metadata: RuleMetadata | null;
-  /** For a login: the HTTP status, the address it came from, and how often it happened where one event stands for several. */
+  /** For a login: the HTTP status. */
   readonly status: number | null;
+  /** For a login: the address it came from. */
   readonly address: string | null;
+  /** For a login: how many logins this event stands for, if more than one. */
   readonly times: number | null;
 }
 

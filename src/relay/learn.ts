@@ -3,7 +3,7 @@ import type { Span } from "../message/envelope.ts";
 import { findMember } from "../message/members.ts";
 import { describeError } from "../message/wire-errors.ts";
 import { MAX_PAGES, type Refusal } from "../session/catalogue.ts";
-import { type Era, VERSION_KEY } from "../session/era.ts";
+import { type Era, META_KEYS } from "../message/protocol.ts";
 import type { Session } from "../session/session.ts";
 import type { Turn } from "../session/turn.ts";
 
@@ -116,11 +116,11 @@ function metaOf(turn: Turn, era: Era): string | null {
   if (era === "stateful" || envelope.kind !== "request" || envelope.params === null) return null;
   const meta = findMember(bytes, envelope.params, "_meta");
   if (meta === null) return null;
-  const members = META_KEYS.flatMap((key) => {
+  const members = SENDER_KEYS.flatMap((key) => {
     const value: Span | null = findMember(bytes, meta, key);
     return value === null ? [] : [`${JSON.stringify(key)}:${bytes.toString("utf8", value.start, value.end)}`];
   });
   return `{${members.join(",")}}`;
 }
 
-const META_KEYS = [VERSION_KEY, "io.modelcontextprotocol/clientInfo", "io.modelcontextprotocol/clientCapabilities"];
+const SENDER_KEYS = [META_KEYS.protocolVersion, META_KEYS.clientInfo, META_KEYS.clientCapabilities];

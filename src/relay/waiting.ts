@@ -85,7 +85,7 @@ export function createWaitingRoom({
     parkedBytes += size;
     if (stop !== undefined) until.then(makeRoom, makeRoom);
     const { presence } = turn.exchange;
-    let onGone = (): void => {};
+    let onGone = nothing;
     const released = new Promise<typeof RELEASED>((resolve) => {
       const wake = (): void => resolve(RELEASED);
       if (call !== undefined) parked.set(call, { turn, lost, wake });
@@ -104,7 +104,9 @@ export function createWaitingRoom({
       leave();
       const outcome = await next(value);
       // What is sent on has to be at hand: those who brought it have gone on.
-      return outcome.onward === UNTOUCHED.onward ? { ...outcome, onward: bytes.subarray(start, end) } : outcome;
+      return outcome.onward === UNTOUCHED.onward
+        ? { ...outcome, onward: bytes.subarray(start, end), isUnchanged: true }
+        : outcome;
     } catch (error) {
       leave();
       return fail({ bytes, start, end, ascii }, direction, turn.exchange, error);
@@ -141,3 +143,5 @@ function sizeOf({ message }: Turn): number {
 const LEAST_BYTES = 16_384;
 
 const RELEASED = Symbol("released");
+
+function nothing(): void {}

@@ -1,4 +1,5 @@
 import type { CachedAnswer } from "../store/answers.ts";
+import { META_KEYS } from "../message/protocol.ts";
 import { createHash } from "node:crypto";
 import { OPEN_OBJECT } from "../message/characters.ts";
 import { splice } from "../message/edit.ts";
@@ -6,7 +7,7 @@ import { flatten } from "../message/flatten.ts";
 import { fold, isAlike } from "../message/fold.ts";
 import { eachMember, findMember, readString } from "../message/members.ts";
 import { type Message, whole } from "../message/message.ts";
-import type { Era } from "../session/era.ts";
+import type { Era } from "../message/protocol.ts";
 
 /** Who asks what, as far as it decides who else may hear the answer. */
 export interface CacheQuestion {
@@ -94,7 +95,7 @@ export function keepAnswer({ bytes, envelope }: Message, keepErrors = false): Ca
         isPrivate ||= readString(bytes, value) !== "public";
         break;
       case "_meta":
-        if (findMember(bytes, value, RELATED_TASK) !== null) not = "it belongs to a task";
+        if (findMember(bytes, value, META_KEYS.relatedTask) !== null) not = "it belongs to a task";
         break;
       default:
         // Some clients would take it for one of the above.
@@ -108,7 +109,6 @@ export function keepAnswer({ bytes, envelope }: Message, keepErrors = false): Ca
   return { result: copy, ttlMs, isPrivate };
 }
 
-const RELATED_TASK = "io.modelcontextprotocol/related-task";
 const MAX_LOOK_BYTES = 40;
 const MAX_KEY_CHARACTERS = 1024;
 const GUARDED = new Set(["resultType", "isError", "inputRequests", "task", "taskId", "ttlMs", "cacheScope"].map(fold));

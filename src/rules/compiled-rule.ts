@@ -1,4 +1,5 @@
 import type { Direction } from "../message/message.ts";
+import { hidesElements, templatesIn } from "./action-traits.ts";
 import type { CelTest } from "./cel.ts";
 import { type Answer, askAll, type Clause, compileCondition, explain, type Trace } from "./conditions.ts";
 import { createFieldTable } from "./fields.ts";
@@ -36,10 +37,9 @@ export function compileRules(rules: readonly Rule[], cel: ((expression: string) 
 
 /** Whether an action says something about the params, in a text with variables. */
 function namesParams({ actions }: Rule): boolean {
-  return actions.some((action) => {
-    const text = action.does === "block" ? action.reason : "message" in action ? action.message : null;
-    return text?.parts.some((part) => typeof part !== "string" && part.name.startsWith("param")) ?? false;
-  });
+  return actions
+    .flatMap(templatesIn)
+    .some(({ parts }) => parts.some((part) => typeof part !== "string" && part.name.startsWith("param")));
 }
 
 /** Whether a rule matches. Never throws: what is unsure could not be judged. */
@@ -60,7 +60,7 @@ function momentOf(rule: Rule, cel: ((expression: string) => CelTest) | null): Mo
   const isAbout = (section: "result" | "error") =>
     anyLeaf(rule.conditions, (condition) => looksInto(condition, section, cel));
   if (isAbout("result") || isAbout("error")) return "answered";
-  if (rule.actions.some(({ does }) => does === "hide")) return "answered";
+  if (hidesElements(rule)) return "answered";
   const direction = rule.direction ?? wantedDirection(rule.conditions);
   if (direction === null) return "said";
   const { said, answered } = findWays(rule.conditions, direction);

@@ -93,6 +93,9 @@ export type RuleAction =
   | { readonly does: "set_state"; readonly key: string; readonly value: Json }
   | { readonly does: "hide" };
 
+/** One sort of action. */
+export type ActionOf<Does extends RuleAction["does"]> = Extract<RuleAction, { readonly does: Does }>;
+
 /** How a message is transformed: one of ours, or a module's. */
 export type TransformSetting =
   | {

@@ -2,8 +2,8 @@ import { createHash } from "node:crypto";
 import type { Id } from "../message/id.ts";
 import type { Message } from "../message/message.ts";
 import type { Method } from "../message/methods.ts";
+import type { Era } from "../message/protocol.ts";
 import { createCallIndex } from "./call-index.ts";
-import type { Era } from "./era.ts";
 
 /** A request that somebody waits for. */
 export interface Call {

@@ -1,6 +1,6 @@
 import { COMMA, LF, CR, SPACE, TAB } from "../message/characters.ts";
 import type { Span } from "../message/envelope.ts";
-import type { Era } from "./era.ts";
+import type { Era } from "../message/protocol.ts";
 import { MAX_CURSOR_CHARACTERS, type ToolPage } from "./tool-page.ts";
 
 /** One tool as the server described it. `raw` is its JSON, byte for byte. */

@@ -2,7 +2,7 @@ import type { NotificationEnvelope, RequestEnvelope, Span } from "../message/env
 import { readString } from "../message/members.ts";
 import type { Message } from "../message/message.ts";
 import { readText } from "../message/text.ts";
-import { FIRST_STATELESS } from "./era.ts";
+import { isStatelessRevision, NAMED_IN_HEADER } from "../message/protocol.ts";
 import type { Mirrored } from "./exchange.ts";
 import { decodeHeader } from "./header-text.ts";
 import type { Catalogue } from "./catalogue.ts";
@@ -40,9 +40,7 @@ function agrees(
   const claimed = readString(bytes, claim);
   // What claims nothing is of the older era, which has no such headers; an odd header is for the server to refuse.
   if (claimed === null) return true;
-  if (claimed < FIRST_STATELESS) return version === null || version === claimed;
-  const needsName = subject !== null && NAMED.has(envelope.method.name);
+  if (!isStatelessRevision(claimed)) return version === null || version === claimed;
+  const needsName = subject !== null && NAMED_IN_HEADER.has(envelope.method.name);
   return version === claimed && method !== null && (!needsName || name !== null);
 }
-
-const NAMED = new Set(["tools/call", "prompts/get", "resources/read", "tasks/get", "tasks/update", "tasks/cancel"]);

@@ -1,5 +1,6 @@
 import type { Span } from "../message/envelope.ts";
 import { findMember, readString } from "../message/members.ts";
+import { META_KEYS } from "../message/protocol.ts";
 
 /** Who the client of a session is. */
 export interface Owner {
@@ -34,8 +35,7 @@ export function readClientName(bytes: Buffer, info: Span | null): string | null 
 /** Since 2026-07-28 a client says in each request who it is: reads that from the params of one. */
 export function readClaimedInfo(bytes: Buffer, params: Span | null): ClientInfo | null {
   const meta = params === null ? null : findMember(bytes, params, "_meta");
-  return meta === null ? null : readClientInfo(bytes, findMember(bytes, meta, CLIENT_KEY));
+  return meta === null ? null : readClientInfo(bytes, findMember(bytes, meta, META_KEYS.clientInfo));
 }
 
-const CLIENT_KEY = "io.modelcontextprotocol/clientInfo";
 const MAX_CLIENT_CHARACTERS = 256;

@@ -1,6 +1,7 @@
 import type { RequestEnvelope, Span } from "../message/envelope.ts";
 import { findMember } from "../message/members.ts";
 import type { Message } from "../message/message.ts";
+import { HEADER_ANNOTATION, PARAM_HEADER } from "../message/protocol.ts";
 import { readText } from "../message/text.ts";
 import type { Tool } from "./catalogue.ts";
 import { decodeHeader, encodeHeader } from "./header-text.ts";
@@ -24,9 +25,9 @@ function markedIn(definition: Buffer): readonly Marked[] {
     const properties = member(schema, "properties");
     if (typeof properties !== "object" || properties === null || path.length > MAX_DEPTH) return;
     for (const [key, property] of Object.entries(properties)) {
-      const name = member(property, "x-mcp-header");
+      const name = member(property, HEADER_ANNOTATION);
       const here = [...path, key];
-      if (typeof name === "string" && TOKEN.test(name)) marked.push({ header: `Mcp-Param-${name}`, path: here });
+      if (typeof name === "string" && TOKEN.test(name)) marked.push({ header: PARAM_HEADER + name, path: here });
       walk(property, here);
     }
   };

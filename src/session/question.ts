@@ -1,4 +1,4 @@
-import type { Era } from "./era.ts";
+import type { Era } from "../message/protocol.ts";
 
 /** A request of our own. */
 export interface Question {

@@ -1,5 +1,5 @@
+import type { Era } from "../message/protocol.ts";
 import type { Catalogue } from "./catalogue.ts";
-import type { Era } from "./era.ts";
 import type { ClientInfo } from "./owner.ts";
 
 /** Which server: its URL, or its command line without secrets. There is one for now; nothing should rely on that. */

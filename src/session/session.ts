@@ -17,7 +17,8 @@ import { timeOfArrival } from "./arrival.ts";
 import { isBatch } from "./batch.ts";
 import { type Call, type CallTable, createCall, createCallTable, keepSubject } from "./calls.ts";
 import { type Catalogue, type CatalogueKeeper, createCatalogues } from "./catalogue.ts";
-import { type Era, findClaim } from "./era.ts";
+import { allowsBatches, type Era } from "../message/protocol.ts";
+import { findClaim } from "./era.ts";
 import type { Exchange } from "./exchange.ts";
 import { disagrees } from "./mirrored.ts";
 import { type ClientInfo, type Owner, readClientInfo } from "./owner.ts";
@@ -137,8 +138,7 @@ export function createSession(options: SessionOptions): Session {
           observeAnswer(turn, envelope);
           break;
         case "batch":
-          // Streamable HTTP 2025-03-26 brought batches, 2025-06-18 took them away again.
-          if (exchange.isMember === true || revision !== "2025-03-26" || !isBatch(message)) turn.trouble = "batch";
+          if (exchange.isMember === true || !allowsBatches(revision) || !isBatch(message)) turn.trouble = "batch";
           break;
         case "opaque":
           turn.answers = session.callMeant(message, exchange);

@@ -15,7 +15,8 @@ export interface ResponseSink {
 export interface ResponseReader {
   /** Begins to read the next response. Bytes that come when none is awaited are a fault. */
   expect(sink: ResponseSink, method: string): void;
-  push(chunk: Buffer): void;
+  /** Reads on. Returns in how many steps: one for most reads, and thousands where chunks are tiny. */
+  push(chunk: Buffer): number;
   /** The connection ended; `isBroken` where it did so by an error. */
   end(isBroken?: boolean): void;
 }
@@ -180,8 +181,10 @@ export function createResponseReader(): ResponseReader {
       reusable = true;
     },
     push(chunk) {
+      let steps = 0;
       end = chunk.length;
-      for (let at = 0; at >= 0 && at < chunk.length;) at = take(chunk, at);
+      for (let at = 0; at >= 0 && at < chunk.length; steps++) at = take(chunk, at);
+      return steps;
     },
     end(isBroken = false) {
       // Where the end of the connection is the end of the body, only a proper end is.

@@ -1,140 +1,54 @@
 import type { Socket } from "node:net";
-import type { ServerResponse } from "node:http";
 import { setTimeout as delay } from "node:timers/promises";
 import { fixture } from "../support/command.ts";
-import { ask, dial, type Place, write } from "../support/raw-http.ts";
-import { type Arrival, setStage, type Stage, type StageOptions } from "./stage.ts";
+import { ask, dial, write } from "../support/raw-http.ts";
+import {
+  answerInBytes,
+  askDeafly,
+  becomes,
+  call,
+  chunkBytes,
+  HEADERS,
+  isAnswered,
+  LARGE,
+  type Load,
+  MEGABYTE,
+  pour,
+  result,
+} from "./load.ts";
+import { MESSAGES } from "./loads-messages.ts";
+import type { Arrival, Stage, StageOptions } from "./stage.ts";
 
-/** Something hostile, and what it may cost. */
-export interface Load {
-  readonly name: string;
-  readonly stage: StageOptions;
-  /** Megabytes of resident memory, at the most. */
-  readonly maxMegabytes: number;
-  /** Milliseconds for which the event loop may stand still. */
-  readonly maxStallMs: number;
-  /** Does it. `scale` is 1 for all of it, and less for a short run. What it returns is checked to be true. */
-  readonly run: (stage: Stage, scale: number) => Promise<Readonly<Record<string, boolean>>>;
-}
-
-/** What a load has cost. */
-export interface Cost {
-  readonly megabytes: number;
-  readonly stallMs: number;
-  readonly seconds: number;
-  readonly complaints: readonly string[];
-}
-
-/** Runs a load, and says what was wrong. */
-export async function runLoad(load: Load, scale: number): Promise<Cost> {
-  const stage = await setStage(load.stage);
-  const started = performance.now();
-  try {
-    const found = await load.run(stage, scale);
-    await delay(150); // the probe writes
-    const megabytes = Math.round(stage.peak());
-    const stallMs = Math.round(stage.stall());
-    const complaints = Object.entries(found).flatMap(([what, isSo]) => (isSo ? [] : [what]));
-    if (megabytes > load.maxMegabytes) complaints.push(`${megabytes} MB of memory, more than ${load.maxMegabytes}`);
-    if (stallMs > load.maxStallMs) complaints.push(`stood still for ${stallMs} ms, more than ${load.maxStallMs}`);
-    return { megabytes, stallMs, seconds: (performance.now() - started) / 1000, complaints };
-  } finally {
-    await stage.end();
-  }
-}
-
-const MEGABYTE = 1024 * 1024;
-/** A little under the largest message. */
-const LARGE = 9 * MEGABYTE;
-const HEADERS = [
-  ["Content-Type", "application/json"],
-  ["Accept", "application/json, text/event-stream"],
-] as const;
-
-function call(id: number, text = ""): string {
-  return `{"jsonrpc":"2.0","id":${id},"method":"tools/call","params":{"name":"echo","arguments":{"text":"${text}"}}}`;
-}
-
-function result(id: unknown, bytes: number): string {
-  return `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":{"content":[{"type":"text","text":"${"x".repeat(bytes)}"}]}}`;
-}
-
-/** Every byte in a chunk of its own: six on the wire for each. */
-function* chunkBytes(text: string): Generator<Buffer> {
-  const bytes = Buffer.from(text, "latin1");
-  for (let at = 0; at < bytes.length; at += 65_536) {
-    const part = bytes.subarray(at, at + 65_536);
-    const chunks = Buffer.alloc(part.length * 6, "1\r\nx\r\n");
-    for (let nth = 0; nth < part.length; nth++) chunks[6 * nth + 3] = part[nth];
-    yield chunks;
-  }
-  yield Buffer.from("0\r\n\r\n");
-}
-
-/** Waits until a socket takes more, or is gone. */
-function drained(socket: Socket): Promise<void> {
-  return new Promise((resolve) => {
-    const done = (): void => {
-      socket.off("drain", done);
-      socket.off("close", done);
-      resolve();
-    };
-    socket.on("drain", done).on("close", done);
-  });
-}
-
-/** Writes as fast as the other side reads. */
-async function pour(socket: Socket, blocks: Iterable<Buffer>): Promise<void> {
-  for (const block of blocks) {
-    if (socket.destroyed) return;
-    if (!socket.write(block)) await drained(socket);
-  }
-}
-
-/** Answers by hand, past Node's own writing: every byte in a chunk of its own. */
-function answerInBytes({ socket }: ServerResponse, type: string, text: string): void {
-  if (socket === null) return;
-  socket.write(`HTTP/1.1 200 OK\r\nContent-Type: ${type}\r\nTransfer-Encoding: chunked\r\n\r\n`);
-  void pour(socket, chunkBytes(text));
-}
-
-/** Asks, reads all of the answer, and says whether it was one. */
-async function isAnswered(place: Place, body: string, part = '"result"'): Promise<boolean> {
-  const answer = await ask(place, { headers: HEADERS, body });
-  return answer.status === 200 && answer.body.includes(part);
-}
-
-/** Waits until something is so, or for so long. Says whether it became so. */
-async function becomes(isSo: () => boolean, withinMs: number): Promise<boolean> {
-  for (const until = performance.now() + withinMs; !isSo(); await delay(20))
-    if (performance.now() > until) return false;
-  return true;
-}
-
-/** Sends a request, and reads nothing of the answer. */
-async function askDeafly({ port }: Stage, body: string): Promise<Socket> {
-  const socket = await dial({ port });
-  socket.pause();
-  socket.write(write({ headers: HEADERS, body }));
-  return socket;
-}
-
-/** A server that answers calls with as much as is asked for, as JSON or as an event. */
+/** A server that answers calls with 9 MB, as JSON or as an event. The text is made once: this process has other things to do. */
 function answerLarge(way: "json" | "event"): (arrival: Arrival) => boolean {
+  const text = Buffer.alloc(LARGE, "x");
   return ({ message, response }) => {
     if (message.method !== "tools/call") return false;
-    const text = result(message.id, LARGE);
+    const [before, after] = result(message.id, 1).split(/x(?="\})/);
     response.writeHead(200, { "Content-Type": way === "json" ? "application/json" : "text/event-stream" });
-    response.end(way === "json" ? text : `data: ${text}\n\n`);
+    response.write(way === "json" ? before : `data: ${before}`);
+    response.write(text);
+    response.end(way === "json" ? after : `${after}\n\n`);
     return true;
   };
+}
+
+/** Waits until the process has not grown for a while. */
+async function settled(stage: Stage): Promise<void> {
+  let last = 0;
+  for (let quiet = 0, times = 0; quiet < 8 && times < 80; times++) {
+    await delay(50);
+    const now = stage.now();
+    quiet = now > last + 2 ? 0 : quiet + 1;
+    last = Math.max(last, now);
+  }
 }
 
 /** Answers that nobody reads; then somebody who does. */
 async function leaveUnread(stage: Stage, scale: number): Promise<Record<string, boolean>> {
   const sockets: Socket[] = [];
   for (let nth = 0; nth < 80 * scale; nth++) sockets.push(await askDeafly(stage, call(nth)));
-  await delay(3000 * Math.max(scale, 0.5));
+  await settled(stage);
   const isServed = await isAnswered(stage, call(1));
   for (const socket of sockets) socket.destroy();
   return { "others are served": isServed };
@@ -149,19 +63,23 @@ const inBytes = (type: string, make: (id: unknown, bytes: number) => string, byt
   },
 });
 
+/** Everything hostile that is tried. */
 export const LOADS: readonly Load[] = [
   {
     name: "a request of 9 MB, each byte in a chunk of its own",
     stage: {},
     maxMegabytes: 400,
     maxStallMs: 1000,
+    short: { scale: 0.05, maxMegabytes: 150 },
     async run(stage, scale) {
       const body = call(1, "x".repeat(LARGE * scale));
       const socket = await dial({ port: stage.port });
       let heard = "";
       socket.on("data", (chunk: Buffer) => (heard += chunk.toString("latin1")));
       socket.write(write({ headers: [...HEADERS, ["Transfer-Encoding", "chunked"]] }));
-      await pour(socket, chunkBytes(body));
+      // Large chunks first: then the system gives the connection a large buffer, and one look at it brings many reads.
+      const blanks = Buffer.from(`80000\r\n${" ".repeat(MEGABYTE / 2)}\r\n`);
+      await pour(socket, [blanks, ...chunkBytes(body)]);
       const isHeard = await becomes(() => heard.includes("200 OK"), 30_000);
       socket.destroy();
       return { "it is answered": isHeard };
@@ -172,6 +90,7 @@ export const LOADS: readonly Load[] = [
     stage: inBytes("application/json", result, LARGE),
     maxMegabytes: 400,
     maxStallMs: 1000,
+    short: { scale: 0.1, maxMegabytes: 120 },
     run: async (stage, scale) => ({ "it is answered": await isAnswered(stage, call(1, String(scale))) }),
   },
   {
@@ -179,6 +98,7 @@ export const LOADS: readonly Load[] = [
     stage: inBytes("text/event-stream", (id, bytes) => `data: ${result(id, bytes)}\n\n`, LARGE),
     maxMegabytes: 400,
     maxStallMs: 1000,
+    short: { scale: 0.1, maxMegabytes: 120 },
     run: async (stage, scale) => ({ "it is answered": await isAnswered(stage, call(1, String(scale))) }),
   },
   {
@@ -190,6 +110,7 @@ export const LOADS: readonly Load[] = [
     ),
     maxMegabytes: 400,
     maxStallMs: 1000,
+    short: { scale: 0.05, maxMegabytes: 150 },
     run: async (stage, scale) => ({ "it is answered": await isAnswered(stage, call(1, String(scale))) }),
   },
   {
@@ -197,6 +118,7 @@ export const LOADS: readonly Load[] = [
     stage: { answer: answerLarge("json") },
     maxMegabytes: 700,
     maxStallMs: 1000,
+    short: { scale: 0.4, maxMegabytes: 600 },
     run: leaveUnread,
   },
   {
@@ -204,6 +126,7 @@ export const LOADS: readonly Load[] = [
     stage: { answer: answerLarge("event") },
     maxMegabytes: 700,
     maxStallMs: 1000,
+    short: null, // it takes seconds until one that stands still is given up
     run: leaveUnread,
   },
   {
@@ -217,12 +140,13 @@ export const LOADS: readonly Load[] = [
           response.end(text);
         };
         if (text.includes('"id":-1')) respond();
-        else setTimeout(respond, 150);
+        else setTimeout(respond, 50);
         return true;
       },
     },
     maxMegabytes: 400,
     maxStallMs: 1000,
+    short: { scale: 0.2, maxMegabytes: 150 },
     async run(stage, scale) {
       const socket = await dial({ port: stage.port });
       let answers = 0;
@@ -244,6 +168,7 @@ export const LOADS: readonly Load[] = [
     stage: {},
     maxMegabytes: 400,
     maxStallMs: 1000,
+    short: null,
     async run(stage, scale) {
       const sockets: Socket[] = [];
       for (let nth = 0; nth < 100 * scale; nth++) {
@@ -269,6 +194,7 @@ export const LOADS: readonly Load[] = [
     },
     maxMegabytes: 400,
     maxStallMs: 1000,
+    short: { scale: 0.1, maxMegabytes: 400 },
     async run(stage, scale) {
       const sockets: Socket[] = [];
       const body = call(1, "x".repeat(LARGE));
@@ -286,8 +212,9 @@ export const LOADS: readonly Load[] = [
   {
     name: "12,000 sessions whose requests have 8 kB of headers",
     stage: {},
-    maxMegabytes: 250,
+    maxMegabytes: 280,
     maxStallMs: 1000,
+    short: { scale: 0.05, maxMegabytes: 150 },
     async run(stage, scale) {
       let opened = 0;
       const params = { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: { name: "x", version: "1" } };
@@ -315,6 +242,7 @@ export const LOADS: readonly Load[] = [
     stage: { descriptors: 160, answer: ({ message }) => message.id === "never" },
     maxMegabytes: 200,
     maxStallMs: 1000,
+    short: { scale: 1, maxMegabytes: 150 },
     async run(stage) {
       const sockets: Socket[] = [];
       const never = write({ headers: HEADERS, body: call(0).replace('"id":0', '"id":"never"') });
@@ -341,6 +269,7 @@ export const LOADS: readonly Load[] = [
     stage: { command: fixture("obliging.mjs") },
     maxMegabytes: 700,
     maxStallMs: 1000,
+    short: null,
     async run(stage, scale) {
       const meta = `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"x","version":"1"},"io.modelcontextprotocol/clientCapabilities":{}}`;
       const large = (bytes: number): string =>
@@ -365,4 +294,5 @@ export const LOADS: readonly Load[] = [
       return { "others are served": answer.status === 200 && answer.body.includes('"result"') };
     },
   },
+  ...MESSAGES,
 ];

@@ -1,4 +1,4 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
@@ -41,10 +41,11 @@ export interface StageOptions {
   readonly answer?: (arrival: Arrival) => boolean;
   /** Takes a request before its body is read. False where it is to be read as usual. */
   readonly take?: (request: IncomingMessage, response: ServerResponse) => boolean;
-  readonly options?: readonly string[];
   /** A server that is a command, instead of the one at a URL. */
   readonly command?: readonly string[];
   readonly descriptors?: number;
+  /** A policy file. */
+  readonly policy?: string;
 }
 
 const PROBE = resolve(import.meta.dirname, "../fixtures/loop-probe.mjs");
@@ -81,10 +82,13 @@ export async function setStage(options: StageOptions = {}): Promise<Stage> {
   const { port } = server.address() as AddressInfo;
   const target =
     options.command === undefined ? ["--upstream", `http://127.0.0.1:${port}/mcp`] : ["--", ...options.command];
+  const policy = join(folder, "policy.yaml");
+  if (options.policy !== undefined) writeFileSync(policy, options.policy);
+  const config = options.policy === undefined ? [] : ["--config", policy];
   const env = { NODE_OPTIONS: `--import=${PROBE}`, LOOP_PROBE_FILE: probed };
-  const gateway = await startGateway([...(options.options ?? []), ...target], env, options.descriptors);
+  const gateway = await startGateway([...config, ...target], env, options.descriptors);
   const { pid = 0 } = gateway.child;
-  await delay(300); // the probe begins
+  while (!existsSync(probed)) await delay(10); // the probe begins
   return {
     port: gateway.port,
     gateway,

@@ -69,22 +69,23 @@ describe("a request whose client leaves while it is held here does not reach the
   });
 });
 
+/** Holds every call until it is told that nobody waits any more. */
+function patient() {
+  const gate = new EventTarget();
+  const held = once(gate, "held");
+  const ended = once(gate, "ended");
+  const interceptor: Interceptor = {
+    methods: ["tools/call"],
+    async intercept({ signal }) {
+      gate.dispatchEvent(new Event("held"));
+      if (!signal.aborted) await new Promise((resolve) => signal.addEventListener("abort", resolve));
+      gate.dispatchEvent(new Event("ended"));
+    },
+  };
+  return { interceptor, held, ended };
+}
+
 describe("what a request waits for is ended when its client leaves", () => {
-  /** Holds every call until it is told that nobody waits any more. */
-  function patient() {
-    const gate = new EventTarget();
-    const held = once(gate, "held");
-    const ended = once(gate, "ended");
-    const interceptor: Interceptor = {
-      methods: ["tools/call"],
-      async intercept({ signal }) {
-        gate.dispatchEvent(new Event("held"));
-        if (!signal.aborted) await new Promise((resolve) => signal.addEventListener("abort", resolve));
-        gate.dispatchEvent(new Event("ended"));
-      },
-    };
-    return { interceptor, held, ended };
-  }
   const events: { readonly kind: string; readonly rule: string | null }[] = [];
   const audited = (): unknown => events.filter(({ rule }) => rule === "session:gone").map(({ kind }) => kind);
   const ECHO = { id: 2, method: "tools/call", params: { name: "echo", arguments: {} } };

@@ -294,6 +294,17 @@ describe("where a server names a place of its own", () => {
     expect((await ask(stage, "/meta/0")).status).toBe(404);
   });
 
+  test("a place of 1,024 characters is reached, and for a longer one clients are sent to the usual place", async () => {
+    const longest = "/meta/".padEnd(1024, "x");
+    for (const [place, named] of [
+      [longest, longest],
+      [`${longest}x`, "/.well-known/oauth-protected-resource/mcp"],
+    ]) {
+      const stage = await begin({}, naming(place));
+      expect(await login(stage)).toContain(`"${stage.gateway.url}${named}"`);
+    }
+  });
+
   test("each mention of the server's own address is changed, quoted or not", async () => {
     const stage = await begin(
       {},

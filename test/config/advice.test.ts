@@ -91,6 +91,8 @@ describe("a field that no message of the method has", () => {
       withRule("[{ method_equals: resources/read }, { param_exists: url }]"),
       withRule("[{ method_equals: tools/call }]", "[{ set_param: { field: path, value: 1 } }]"),
       withRule("[{ method_equals: tools/call }]", '[{ log: { message: "${param.path}" } }]'),
+      withRule("[{ method_equals: tools/call }]", '[{ block: "${param.path}" }]'),
+      withRule("[{ method_equals: tools/call }]", '[{ inject_error: { code: 1, message: "${param.path}" } }]'),
       withRule("[{ tool_matches: x }]", '[{ rate_limit: { key: "${param.path}", limit: 1, window: 1s } }]'),
     ];
     for (const text of warned) {

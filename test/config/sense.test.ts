@@ -132,6 +132,27 @@ describe("what a rule does must be possible when it is judged", () => {
       complaints(withRule("[{ tool_matches: x }]", "[{ block: a }, { log: { message: b } }, { delay: 1s }]")),
     ).toEqual(["5:58 no-effect: delay does nothing after block → Put it before, or take it out"]);
   });
+
+  test.each([
+    ["{ webhook: { url: 'https://x.test', wait: true } }", "webhook does nothing after block"],
+    ["{ run_script: { path: a } }", "run_script does nothing after block"],
+    ["{ webhook: { url: 'https://x.test' } }", null],
+    ["{ metric: { name: a } }", null],
+  ])("after block, %s gets the warning %s", (action, warning) => {
+    const expected = warning === null ? [] : [expect.stringContaining(warning)];
+    expect(complaints(withRule("[{ tool_matches: x }]", `[{ block: a }, ${action}]`))).toEqual(expected);
+  });
+
+  test.each(["{ set_param: { field: a, value: 1 } }", "{ rate_limit: { key: a, limit: 1, window: 1s } }"])(
+    "%s comes too late in a rule that hides, which is judged when the list comes",
+    (action) => {
+      expect(complaints(withRule("[{ tool_matches: x }]", `[hide, ${action}]`))).toEqual([
+        expect.stringMatching(
+          /^5:\d+ no-effect: \S+ has to be done before the request is forwarded, and hide waits for/,
+        ),
+      ]);
+    },
+  );
 });
 
 describe("a rule in the shadow of another is a warning", () => {

@@ -21,6 +21,7 @@ export function readBody(
   if (length !== null && Number(length) <= MAX_UNCOUNTED_BYTES) return readSmall(request, done);
   const pieces = createPieces();
   let isOver = false;
+  let burst = 0; // pieces that came since other connections had their turn
   let claim: Claim | null = null; // most bodies are too small to be counted
   const release = (): void => claim?.release();
 
@@ -48,6 +49,7 @@ export function readBody(
   request.on("data", (chunk: Buffer) => {
     if (isOver) return;
     pieces.push(chunk);
+    if (++burst === MAX_PIECES_PER_TURN) giveOthersATurn();
     count(pieces.weight);
     if (pieces.size > maxBytes) finish("too-large");
   });
@@ -56,6 +58,23 @@ export function readBody(
     isOver = true;
     forget();
   });
+
+  /**
+   * Reads on only after the others. libuv reads a socket up to 32 times before it looks at the next one, and each read may
+   * bring ten thousand tiny pieces. Node resumes the socket by itself with the next piece, so it is paused again each time.
+   */
+  function giveOthersATurn(): void {
+    const { socket } = request;
+    const stayPaused = (): void => void socket.pause();
+    socket.on("resume", stayPaused);
+    socket.pause();
+    setImmediate(() => {
+      burst = 0;
+      socket.off("resume", stayPaused);
+      // Also where the request itself is paused, for want of memory: Node would not resume the socket when the request is.
+      socket.resume();
+    });
+  }
 
   function forget(): void {
     pieces.release(nothing); // the request may go on, and with it all that listens to it
@@ -80,5 +99,7 @@ function readSmall(request: IncomingMessage, done: (body: Buffer, sent: () => vo
 }
 
 const NOTHING = Buffer.alloc(0);
+/** Pieces of one body after which other connections have their turn. */
+const MAX_PIECES_PER_TURN = 1000;
 
 function nothing(): void {}

@@ -1,3 +1,5 @@
+import { LOWER_HEADERS, LOWER_PARAM_HEADER } from "../../message/protocol.ts";
+
 /** What the head of a client's request says, read once. */
 export interface ClientHead {
   readonly host: string | null;
@@ -33,10 +35,7 @@ const SINGLE = new Set([
   "content-type",
   "content-encoding",
   "content-length",
-  "mcp-session-id",
-  "mcp-protocol-version",
-  "mcp-method",
-  "mcp-name",
+  ...Object.values(LOWER_HEADERS),
   "last-event-id",
 ]);
 
@@ -90,7 +89,7 @@ export function readClientHead(
     } else if (name === "accept") accept.push(value);
     // Others would have to be undone before anybody could read what is meant.
     else if (name === "transfer-encoding" && value.toLowerCase() !== "chunked") doubtful = name;
-    else if (name.startsWith("mcp-param-")) {
+    else if (name.startsWith(LOWER_PARAM_HEADER)) {
       if (mcpParams.some(([other]) => other === name)) doubtful = name;
       mcpParams.push([name, value]);
     } else if (name === identityHeader) {
@@ -124,11 +123,11 @@ export function readClientHead(
     contentEncoding: get("content-encoding"),
     contentLength: get("content-length"),
     accept: accept.join(", "),
-    sessionId: get("mcp-session-id"),
-    protocolVersion: get("mcp-protocol-version"),
+    sessionId: get(LOWER_HEADERS.session),
+    protocolVersion: get(LOWER_HEADERS.version),
     lastEventId: get("last-event-id"),
-    mcpMethod: get("mcp-method"),
-    mcpName: get("mcp-name"),
+    mcpMethod: get(LOWER_HEADERS.method),
+    mcpName: get(LOWER_HEADERS.name),
     mcpParams,
     doubtful,
     onward,

@@ -1,3 +1,4 @@
+import { HEADERS } from "../../message/protocol.ts";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import { ProxyError } from "../../errors.ts";
@@ -125,6 +126,7 @@ export async function openDoor(options: DoorOptions): Promise<Door> {
       if (client !== undefined) requests.give(client);
     },
     excess: () => options.onTrouble("http:pipeline", "closed a connection: too many requests were sent on it at once"),
+    waitMs: times.request,
   });
   const onRequest = (request: IncomingMessage, response: ServerResponse): void => {
     silent.delete(request.socket);
@@ -281,7 +283,7 @@ const SESSION_ID = /^[\x21-\x7e]{1,1024}$/;
 
 const CORS = (origin: string): readonly (readonly [string, string])[] => [
   ["Access-Control-Allow-Origin", origin],
-  ["Access-Control-Expose-Headers", "Mcp-Session-Id, MCP-Protocol-Version, WWW-Authenticate"],
+  ["Access-Control-Expose-Headers", `${HEADERS.session}, ${HEADERS.version}, WWW-Authenticate`],
   ["Vary", "Origin"],
 ];
 

@@ -1,3 +1,4 @@
+import { HEADERS } from "../../message/protocol.ts";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { networkInterfaces } from "node:os";
 import { isLoopback } from "../loopback.ts";
@@ -75,10 +76,10 @@ const KNOWN = [
   "Content-Type",
   "Accept",
   "Authorization",
-  "MCP-Protocol-Version",
-  "Mcp-Session-Id",
-  "Mcp-Method",
-  "Mcp-Name",
+  HEADERS.version,
+  HEADERS.session,
+  HEADERS.method,
+  HEADERS.name,
   "Last-Event-ID",
   "traceparent",
   "tracestate",

@@ -1,13 +1,14 @@
 import type { Socket } from "node:net";
 import { ConnectionError, ProxyError } from "../../errors.ts";
 import type { ResponseHead } from "../../wire/http-head.ts";
-import { createResponseReader, type ResponseReader, type ResponseSink } from "../../wire/http-response.ts";
+import type { ResponseSink } from "../../wire/http-response.ts";
 import type { Tap } from "../../wire/tap.ts";
 import { leaveTogether } from "../leave-together.ts";
 import { createShares } from "../shares.ts";
 import type { Address } from "./address.ts";
 import { headerOf } from "./head.ts";
 import { type ConnectOptions, openConnection } from "./connect.ts";
+import { type Connection, createConnection, hold } from "./connection.ts";
 import { tapRequest } from "./tapped.ts";
 import { writeRequest } from "./write-request.ts";
 
@@ -58,14 +59,6 @@ export interface Pool {
   close(): void;
 }
 
-interface Connection {
-  readonly socket: Socket;
-  readonly reader: ResponseReader;
-  isIdle: boolean;
-  /** When it has been idle for too long. */
-  idleUntil: number;
-}
-
 /** Requests on their way at once, where nobody says otherwise. */
 const MAX_CONNECTIONS = 10_000;
 /** Connections kept for later. */
@@ -96,8 +89,8 @@ export function createPool(address: Address, options: PoolOptions, onTrouble: ()
     // Bytes that have come already were not asked for. The next request would take them for its response.
     const isSpoilt = socket.readableLength > 0;
     if (isClosed || isSpoilt || idle.length >= MAX_IDLE || idleLimitMs <= 0) return void socket.destroy();
-    // The last response may have ended while it was paused. A connection that is not read answers nobody.
-    if (socket.isPaused()) socket.resume();
+    // The last response may have ended while the connection was paused. The next response would never be read.
+    if (socket.isPaused()) hold(connection, false);
     connection.isIdle = true;
     connection.idleUntil = Date.now() + idleLimitMs;
     idle.push(connection);
@@ -111,12 +104,7 @@ export function createPool(address: Address, options: PoolOptions, onTrouble: ()
   }
 
   function adopt(socket: Socket): Connection {
-    const connection: Connection = { socket, reader: createResponseReader(), isIdle: false, idleUntil: 0 };
-    socket.on("data", (chunk: Buffer) => {
-      if (connection.isIdle) socket.destroy(); // nobody asked
-      else connection.reader.push(chunk);
-    });
-    socket.on("error", () => {}); // "close" follows
+    const connection = createConnection(socket);
     socket.on("close", (hadError: boolean) => {
       const wasIdle = connection.isIdle;
       connection.isIdle = false;
@@ -124,7 +112,6 @@ export function createPool(address: Address, options: PoolOptions, onTrouble: ()
       connection.reader.end(hadError);
       if (wasIdle && !isClosed && hadError) onTrouble();
     });
-    socket.on("end", () => socket.destroy());
     return connection;
   }
 
@@ -178,8 +165,6 @@ export function createPool(address: Address, options: PoolOptions, onTrouble: ()
           },
           done(isReusable) {
             current = undefined;
-            // Whoever paused it resumes it through `current`, and that is over: the next response would never be read.
-            if (isPaused) connection.socket.resume();
             if (isReusable && !isOver) keep(connection, idleLimitMs);
             else connection.socket.destroy();
             if (isOver) return;
@@ -199,7 +184,7 @@ export function createPool(address: Address, options: PoolOptions, onTrouble: ()
           },
         };
         connection.reader.expect(tapped === null ? sink : tapped.watch(sink), method);
-        if (isPaused) connection.socket.pause();
+        if (isPaused) hold(connection, true);
         const leave = (): void => {
           if (isOver) return;
           hasLeft = true;
@@ -249,11 +234,11 @@ export function createPool(address: Address, options: PoolOptions, onTrouble: ()
         },
         pause() {
           isPaused = true;
-          current?.socket.pause();
+          if (current !== undefined) hold(current, true);
         },
         resume() {
           isPaused = false;
-          current?.socket.resume();
+          if (current !== undefined) hold(current, false);
         },
       };
     },

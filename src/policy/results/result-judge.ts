@@ -3,11 +3,11 @@ import type { Span } from "../../message/envelope.ts";
 import { showText } from "../../message/text.ts";
 import type { Call } from "../../session/calls.ts";
 import type { Catalogue } from "../../session/catalogue.ts";
-import { FIRST_STATELESS } from "../../session/era.ts";
+import { nearestRevision, OWN_REVISION, REVISIONS } from "../../message/protocol.ts";
 import type { Turn } from "../../session/turn.ts";
 import type { Json } from "../../message/json.ts";
 import type { Decision } from "../verdict.ts";
-import { INPUT_REQUIRED, LIST_OF_TOOLS, nearestRevision, resultShapes } from "./result-shapes.ts";
+import { INPUT_REQUIRED, LIST_OF_TOOLS, resultShapes } from "./result-shapes.ts";
 import { checkSchema } from "./schema-check.ts";
 
 /** Checks what a server answers: whether it is what MCP says, and what the server itself says of its tools. */
@@ -22,8 +22,6 @@ export interface ResultJudgeOptions {
   readonly onUnchecked: (tool: string, keywords: readonly string[]) => void;
 }
 
-/** The revision that is meant where none was agreed on that we know of, as after a restart of ours. */
-const USUAL_REVISION = "2025-11-25";
 /** How many tools are remembered that something was said about. */
 const MAX_TOLD = 1000;
 
@@ -75,7 +73,9 @@ export function createResultJudge({ onUnchecked }: ResultJudgeOptions): ResultJu
       if (envelope.kind === "error") return judgeError(parse(bytes, envelope.error));
       if (envelope.kind !== "result") return null;
       const isStateless = call.era === "stateless";
-      const revision = nearestRevision(isStateless ? FIRST_STATELESS : (turn.session.revision() ?? USUAL_REVISION));
+      // None was agreed on that we know of where we were restarted.
+      const agreed = isStateless ? null : turn.session.revision();
+      const revision = nearestRevision(agreed ?? OWN_REVISION[call.era]);
       const shapes = resultShapes(revision);
       const { name } = call.method;
       const shape = shapes.get(name === "tools/list" && isFiltered ? LIST_OF_TOOLS : name);
@@ -87,7 +87,7 @@ export function createResultJudge({ onUnchecked }: ResultJudgeOptions): ResultJu
       const meant = type === INPUT_REQUIRED ? (shapes.get(INPUT_REQUIRED) ?? shape) : shape;
       const { fit, misfit } = checkSchema(meant, result);
       if (fit === "no") return refuse("validate:result", misfit ?? "it does not fit");
-      const hasOutput = name === "tools/call" && type === "complete" && revision >= "2025-06-18";
+      const hasOutput = name === "tools/call" && type === "complete" && REVISIONS[revision].structuredContent;
       if (!hasOutput || !isObject(result) || Object.hasOwn(result, "task")) return null;
       return judgeOutput(turn, call, result);
     },

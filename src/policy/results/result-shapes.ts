@@ -1,15 +1,6 @@
 import type { Json } from "../../message/json.ts";
+import { type Revision, REVISIONS } from "../../message/protocol.ts";
 import { KINDS } from "./schema-values.ts";
-
-/** The revisions whose results are known, oldest first. */
-const REVISIONS = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28"] as const;
-
-type Revision = (typeof REVISIONS)[number];
-
-/** The known revision whose results are meant: one that is not known is taken for the one before it. */
-export function nearestRevision(revision: string): Revision {
-  return REVISIONS.findLast((known) => known <= revision) ?? REVISIONS[0];
-}
 
 /** What the results of a revision look like, by method: JSON Schemas. Methods that are not here are not checked. */
 export function resultShapes(revision: Revision): ReadonlyMap<string, Json> {
@@ -54,8 +45,8 @@ function when(condition: Json, shape: Json): Json {
 
 function makeShapes(revision: Revision): ReadonlyMap<string, Json> {
   const since = (first: Revision, members: Members): Members => (revision >= first ? members : {});
-  const isStateless = revision >= "2026-07-28";
-  const hasTasks = revision === "2025-11-25"; // before it there were none, and since then they are an extension
+  const { era, tasks: hasTasks } = REVISIONS[revision];
+  const isStateless = era === "stateless";
   const annotations: Json = object(
     {},
     {

@@ -2,13 +2,13 @@ import { appendFileSync } from "node:fs";
 import { showText } from "../../message/text.ts";
 import { safeJson } from "./safe-json.ts";
 
-/** How much a line matters. */
+/** How severe a log line is. */
 export type Level = "error" | "warn" | "info" | "debug";
 
 /** The levels, the gravest first. */
 export const LEVELS: readonly Level[] = ["error", "warn", "info", "debug"];
 
-/** The log for people. It goes to stderr, because stdout belongs to the protocol. */
+/** The log for people. It goes to stderr, because stdout carries the protocol. */
 export interface Log {
   error(text: string, fields?: Fields): void;
   warn(text: string, fields?: Fields): void;
@@ -16,16 +16,18 @@ export interface Log {
   debug(text: string, fields?: Fields): void;
 }
 
-/** What a line says beside its text, by name. */
+/** The named values of a log line, in addition to its text. */
 export type Fields = Readonly<Record<string, string | number | boolean | null>>;
 
-/** How a log is made. */
+/** The options of `createLog`. */
 export interface LogOptions {
+  /** The least severe level that is logged. The default is `info`. */
   readonly level?: Level;
+  /** The default is `text`. */
   readonly format?: "text" | "json";
-  /** A file that gets every line as well. */
+  /** The path of a file that also gets every line. If it cannot be written, there is no error. */
   readonly file?: string | null;
-  /** Where lines go: stderr, unless said otherwise. */
+  /** Writes a line. The default writes to stderr. */
   readonly write?: (line: string) => void;
   readonly now?: () => Date;
 }
@@ -33,7 +35,7 @@ export interface LogOptions {
 /** A log that says nothing. */
 export const SILENT_LOG: Log = { error() {}, warn() {}, info() {}, debug() {} };
 
-/** Makes a log. */
+/** Creates a log. */
 export function createLog(options: LogOptions = {}): Log {
   const { level = "info", format = "text", file = null, write = writeToStderr, now = () => new Date() } = options;
   const least = LEVELS.indexOf(level);

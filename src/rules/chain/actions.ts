@@ -6,14 +6,15 @@ import { composeEvent, followMessage, readHookVerdict } from "../hook.ts";
 import type { Transform } from "../transform/transform.ts";
 import { splice } from "../../message/edit.ts";
 import { whole } from "../../message/message.ts";
+import { traitsOf } from "../action-traits.ts";
 import type { CompiledRule } from "../compiled-rule.ts";
-import type { Rule, RuleAction } from "../rule.ts";
+import type { ActionOf, Rule, RuleAction } from "../rule.ts";
 import type { Field } from "../../message/field.ts";
 import type { Json } from "../../message/json.ts";
 import { fillKey, fillText } from "../templates.ts";
 import { eraOf } from "../../session/era.ts";
 import { hideElements } from "./hide.ts";
-import type { ActionOf, ForkWatch } from "./services.ts";
+import type { ForkWatch } from "./services.ts";
 import { apply, BLOCKED, charge, detach, fail, refuse, signalOf, type Walk, waitFor } from "./walk.ts";
 
 /** The transforms of a policy, made once, by the action they belong to. */
@@ -22,21 +23,6 @@ export type Transforms = ReadonlyMap<RuleAction, Transform>;
 /** How a rule is called in the audit log. */
 export function nameOf({ id }: Rule): string {
   return `rule:${id}`;
-}
-
-/** Whether an action only watches: such are also carried out for a message that is refused. */
-export function isWatching(action: RuleAction): boolean {
-  return action.does === "log" || action.does === "metric" || (action.does === "webhook" && !action.waits);
-}
-
-/** Whether an action has a part in what becomes of a message. */
-export function isDeciding(action: RuleAction): boolean {
-  return action.does !== "fork" && action.does !== "set_state" && !isWatching(action);
-}
-
-/** Whether an action can say no, whatever the message is by then. */
-export function canRefuse({ does }: RuleAction): boolean {
-  return does === "block" || does === "inject_error" || does === "webhook" || does === "run_script";
 }
 
 /** Carries one action out. A promise only where something has to be waited for. */
@@ -105,18 +91,28 @@ export function perform(
 
 /** What an action would do, where its rule only watches; null where that is nothing. */
 export function foresee(walk: Walk, compiled: CompiledRule, action: RuleAction, transforms: Transforms): string | null {
+  switch (traitsOf(action).dryRun) {
+    case "nothing":
+      return null;
+    case "name":
+      return action.does;
+    case "trial":
+      return wouldAct(walk, compiled, action, transforms) ? action.does : null;
+  }
+}
+
+/** Whether an action would refuse or change the message as it is. */
+function wouldAct(walk: Walk, compiled: CompiledRule, action: RuleAction, transforms: Transforms): boolean {
   const { stop, state } = walk;
   if (action.does === "rate_limit") {
-    // Counted under a name of its own: what would have been refused shows, and what acts later starts from nothing.
+    // Counted under a key of its own: a limit that acts later starts from zero.
     const key = `observe:${limitKey(walk, compiled.rule, action)}`;
-    return state.limits.take(key, action.limit, action.windowMs).allowed ? null : action.does;
+    return !state.limits.take(key, action.limit, action.windowMs).allowed;
   }
-  if (action.does === "hide")
-    return changesNothing(hideElements(stop.message, stop.view, compiled, walk.look.work)) ? null : action.does;
-  // Code of others is not run for nothing.
-  if (action.does === "transform" && action.transform.kind !== "module")
-    return changesNothing(transformed(walk, action, transforms)) ? null : action.does;
-  return isWatching(action) ? null : action.does;
+  const isHide = action.does === "hide";
+  return !changesNothing(
+    isHide ? hideElements(stop.message, stop.view, compiled, walk.look.work) : transformed(walk, action, transforms),
+  );
 }
 
 /**

@@ -1,3 +1,4 @@
+import { hidesElements } from "../action-traits.ts";
 import type { CompiledRule } from "../compiled-rule.ts";
 import type { Candidate } from "../rule-index.ts";
 import { nameOf } from "./actions.ts";
@@ -19,5 +20,5 @@ export function following({ compiled }: Candidate, candidates: readonly Candidat
 
 /** Whether a rule hides elements of lists: which of them is found out when they are. */
 export function isHiding({ rule }: CompiledRule): boolean {
-  return rule.actions.some(({ does }) => does === "hide");
+  return hidesElements(rule);
 }

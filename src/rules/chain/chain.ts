@@ -5,7 +5,8 @@ import type { SessionRecord } from "../../store/sessions.ts";
 import { beginLook, type Doubt } from "../view.ts";
 import { type Decision, PASS } from "../../policy/verdict.ts";
 import type { Turn } from "../../session/turn.ts";
-import { canRefuse, foresee, isDeciding, isWatching, nameOf, perform, sendCopies, type Transforms } from "./actions.ts";
+import { alwaysRefuses, isDeciding, isWatching, traitsOf } from "../action-traits.ts";
+import { foresee, nameOf, perform, sendCopies, type Transforms } from "./actions.ts";
 import { following, isHiding, isOwnReply } from "./candidates.ts";
 import { createInsight } from "./insight.ts";
 import { countCall, findExempt, keepMemo, learnFromAnswer, type Wants } from "./keep.ts";
@@ -176,11 +177,11 @@ export function createChain(options: ChainOptions): Chain {
       (nth) => {
         const action = rule.actions[nth];
         // It does not go to the server any more: all that is left to say is no.
-        if (walk.ruling?.isKept === true && !canRefuse(action) && !isWatching(action)) return;
+        if (walk.ruling?.isKept === true && !traitsOf(action).canRefuse && !isWatching(action)) return;
         const isDone =
           walk.isAllowed || (walk.ruling !== null && walk.ruling.isKept !== true && !isOwnReply(walk, compiled));
         if (isDone && !isWatching(action)) {
-          const isWorse = !settings.failFast && (action.does === "block" || action.does === "inject_error");
+          const isWorse = !settings.failFast && alwaysRefuses(action);
           if (walk.isAllowed || !isWorse) return;
         }
         try {

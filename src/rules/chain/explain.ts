@@ -1,3 +1,4 @@
+import { hidesElements } from "../action-traits.ts";
 import { type CompiledRule, explainRule, type Moment } from "../compiled-rule.ts";
 import type { Answer, Trace } from "../conditions.ts";
 import { beginLook } from "../view.ts";
@@ -59,7 +60,7 @@ function explainStop(compiled: CompiledRule, stop: Stop): RuleExplanation {
   if (moment !== stop.moment) return { ...nothing, answer: moment === "answered" ? "when-answered" : "when-said" };
   if (rule.direction !== null && rule.direction !== stop.view.direction)
     return { ...nothing, answer: "other-direction" };
-  if (stop.isList && rule.actions.some(({ does }) => does === "hide")) return explainHiding(compiled, stop);
+  if (stop.isList && hidesElements(rule)) return explainHiding(compiled, stop);
   const traces = explainRule(compiled, beginLook(stop.view));
   return { compiled, traces, elements: null, answer: joined(traces.map(({ answer }) => answer)) };
 }

@@ -1,9 +1,6 @@
 import type { Message } from "../../message/message.ts";
-import type { Rule, RuleAction } from "../rule.ts";
+import type { ActionOf, Rule } from "../rule.ts";
 import type { Turn } from "../../session/turn.ts";
-
-/** One sort of action. */
-export type ActionOf<Does extends RuleAction["does"]> = Extract<RuleAction, { readonly does: Does }>;
 
 /** What came back from a webhook or a script: a body, or why none did. */
 export type HookReply = { readonly body: Buffer } | { readonly failure: string };

@@ -1,4 +1,5 @@
 import type { Span } from "../../message/envelope.ts";
+import { META_KEYS } from "../../message/protocol.ts";
 import type { Direction } from "../../message/message.ts";
 import { findMember } from "../../message/members.ts";
 import type { Part } from "../fields.ts";
@@ -75,7 +76,5 @@ export class View implements RuleView {
 /** What a client calls itself in a request, where it does. */
 export function readClaimedClient(bytes: Buffer, params: Span | null): string | null {
   const meta = params === null ? null : findMember(bytes, params, "_meta");
-  return meta === null ? null : readClientName(bytes, findMember(bytes, meta, CLIENT_KEY));
+  return meta === null ? null : readClientName(bytes, findMember(bytes, meta, META_KEYS.clientInfo));
 }
-
-const CLIENT_KEY = "io.modelcontextprotocol/clientInfo";

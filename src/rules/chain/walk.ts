@@ -6,7 +6,7 @@ import { type Message, openMessage, whole } from "../../message/message.ts";
 import { readText } from "../../message/text.ts";
 import type { Verdict } from "../../policy/verdict.ts";
 import { beginLook, type Look } from "../view.ts";
-import type { Rule } from "../rule.ts";
+import type { ActionOf, Rule } from "../rule.ts";
 import { Unjudgeable } from "../unjudgeable.ts";
 import type { SessionRecord } from "../../store/sessions.ts";
 import type { Call } from "../../session/calls.ts";
@@ -14,7 +14,7 @@ import type { Turn } from "../../session/turn.ts";
 import type { Taken } from "../../store/limits.ts";
 import { spend, walkSteps } from "../work.ts";
 import type { CacheNote } from "./memo.ts";
-import type { ActionOf, ChainServices } from "./services.ts";
+import type { ChainServices } from "./services.ts";
 import type { ChainState } from "../../store/state.ts";
 import { innerStops, outerStop, type Stop } from "./stop.ts";
 

@@ -1,73 +1,74 @@
-// What rules change messages with is code of the same people.
+// Exported from here because interceptors and transforms are both code that users write.
 export type { TransformFunction, TransformSubject } from "../transform/module.ts";
 
-/** A message, as interceptors see it. Values are copies: to change the message, return what it should be. */
+/** A message as an interceptor sees it. Values are copies: to change the message, return the new values. */
 export interface Intercepted {
   readonly kind: "request" | "notification" | "result" | "error";
-  /** `up` is from the client to the server, `down` the other way. */
+  /** `up` is from the client to the server, `down` from the server to the client. */
   readonly direction: "up" | "down";
-  /** Its method, or that of the request it answers. */
+  /** The method of the message, or for a response the method of its request. */
   readonly method: string | null;
-  /** The tool that is called, or was. */
+  /** The tool that the message, or the request of a response, calls. */
   readonly tool: string | null;
-  /** Its params, or those of the request it answers. */
+  /** The params of the message, or for a response those of its request. */
   readonly params: unknown;
   readonly result: unknown;
   readonly error: unknown;
-  /** What the client calls itself, and who it is. */
+  /** The name that the client gives itself. */
   readonly client: string | null;
+  /** Who the client is, if that is known. */
   readonly identity: string | null;
   readonly session: InterceptedSession;
-  /** Says when nobody waits for the answer any more. */
+  /** Aborted when nobody waits for the response any more. */
   readonly signal: AbortSignal;
 }
 
-/** What is remembered of the conversation. */
+/** The state that is kept for a session. */
 export interface InterceptedSession {
-  /** The key under which rules count and remember. */
+  /** The key under which rules keep their counts and state. */
   readonly id: string;
-  /** The id by which client and server know the session, or null. */
+  /** The session id that client and server use (`Mcp-Session-Id`), or null if there is none. */
   readonly mcpSessionId: string | null;
   readonly ageMs: number;
-  /** How many messages were judged in it, this one included. */
+  /** How many messages of the session were judged, including this one. */
   readonly messageCount: number;
-  /** What was counted of each method so far: answers under the method of their request. */
+  /** The counts so far, by method. Responses are counted under the method of their request. */
   readonly methodStats: Readonly<Record<string, MethodCounts>>;
-  /** How many calls there were: of a tool, or of all. */
+  /** How many calls of this tool there were, or of all tools. */
   calls(tool?: string): number;
-  /** What was noted before. */
+  /** Returns a value that `set` stored before. */
   get(key: string): unknown;
-  /** Notes something: JSON. Undefined takes it out. False where there is no room. */
+  /** Stores a JSON value for the session; `undefined` deletes it. Returns false if there is no room. */
   set(key: string, value: unknown): boolean;
 }
 
-/** What is counted of one method in a session. */
+/** The counts of one method in a session. */
 export interface MethodCounts {
   readonly requests: number;
   readonly results: number;
   readonly errors: number;
   readonly notifications: number;
-  /** The time that answers took, all together, in milliseconds. */
+  /** The sum of the times that responses took, in milliseconds. */
   readonly answeredInMs: number;
 }
 
-/** What an interceptor says to a message. Nothing is as good as `allow`. */
+/** The decision of an interceptor about a message. To return nothing means `allow`. */
 export type InterceptResult =
   | void
   | null
   | { readonly action: "allow" }
   | { readonly action: "block"; readonly reason?: string; readonly code?: number }
-  /** What is left out stays as it is. */
+  /** Members that are left out stay unchanged. */
   | { readonly action: "modify"; readonly params?: unknown; readonly result?: unknown; readonly error?: unknown };
 
-/** Stands in the chain behind the rules, and looks at every message. What it throws blocks the message. */
+/** Runs after the rules and sees every message. If it throws, the message is blocked. */
 export interface Interceptor {
-  /** The methods it wants to see, and the answers to them. All, where it does not say. */
+  /** The methods whose messages and responses it wants to see. The default is all methods. */
   readonly methods?: readonly string[];
   intercept(message: Intercepted): InterceptResult | Promise<InterceptResult>;
 }
 
-/** Stands before the rules, for one method: a hook for what is asked, and one for what is answered. */
+/** Runs before the rules, for one method: one function for requests, one for their responses. */
 export interface MethodInterceptor {
   interceptRequest?(params: unknown, message: Intercepted): InterceptResult | Promise<InterceptResult>;
   interceptResponse?(result: unknown, message: Intercepted): InterceptResult | Promise<InterceptResult>;

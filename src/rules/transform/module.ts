@@ -5,16 +5,13 @@ import { encodeJson } from "../../action/encode.ts";
 import { follow } from "../../action/follow.ts";
 import { reasonOf } from "../reason.ts";
 
-/**
- * A transform that somebody else wrote. It gets a copy of the value and returns another one, or undefined where nothing
- * is to change.
- */
+/** A transform that a user wrote. It gets a copy of the value, and returns a new value, or undefined to change nothing. */
 export type TransformFunction = (value: unknown, options: unknown, about: TransformSubject) => unknown;
 
-/** What a transform is told about the message whose value it gets. */
+/** What a transform knows about the message that contains the value. */
 export interface TransformSubject {
   readonly direction: "up" | "down";
-  /** The method of the message, or of the request it answers; null where that is not known. */
+  /** The method of the message, or for a response the method of its request; null if it is not known. */
   readonly method: string | null;
 }
 

@@ -1,4 +1,5 @@
 import { BACKSLASH } from "../../message/characters.ts";
+import { META_PREFIX } from "../../message/protocol.ts";
 import { eachText } from "../../message/each-text.ts";
 import type { Edit } from "../../message/edit.ts";
 import type { Span } from "../../message/envelope.ts";
@@ -68,7 +69,7 @@ function read(bytes: Buffer, start: number, end: number): string {
 /** What one peer gives the other to be given back as it is. Changed, it would be worthless or mean another thing. */
 function isHandle(key: string, depth: number, inMeta: boolean): boolean {
   if (depth === 1) return HANDLES.has(key);
-  return depth === 2 && inMeta && (key === "progressToken" || key.startsWith("io.modelcontextprotocol/"));
+  return depth === 2 && inMeta && (key === "progressToken" || key.startsWith(META_PREFIX));
 }
 
 const HANDLES = new Set(["requestState", "cursor", "nextCursor", "taskId", "progressToken", "requestId", "resultType"]);

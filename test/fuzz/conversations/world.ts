@@ -1,3 +1,4 @@
+import { pathsBelow } from "../../../src/bridge/client-side.ts";
 import { CLOSED } from "../../../src/bridge/answers.ts";
 import { announce } from "../../../src/bridge/announce.ts";
 import { createSeat } from "../../../src/bridge/seats.ts";
@@ -132,7 +133,9 @@ async function startHosting({ setting, policy, interceptors }: Start, children: 
   const judged = await startJudging({ command: ["child"], policy, interceptors }, { log: SILENT, limits, timeouts });
   const { hub } = judged;
   const nursery = { take: async () => children.start(), close: () => {} };
+  const paths = pathsBelow("");
   const service = await createChildService({
+    paths,
     server: { command: ["child"], env: {}, cwd: undefined },
     hub,
     limits,
@@ -151,7 +154,7 @@ async function startHosting({ setting, policy, interceptors }: Start, children: 
     issuers: [],
     isInsecure: false,
   };
-  const door = await openGateway(place, { hub, limits, log: SILENT }, { ...service, without: new Set() });
+  const door = await openGateway(place, { hub, limits, log: SILENT, paths }, { ...service, without: new Set() });
   return {
     port: door.port,
     reload: (next) => adopt(judged, next, () => service.announce()),

@@ -96,6 +96,58 @@ describe("a body", () => {
   });
 });
 
+/** Sends large chunks, so that the system gives the connection a large buffer, and then one-byte chunks. */
+async function sendTiny(onPiece: () => void): Promise<number | string> {
+  let taken: number | string = "";
+  door = await openTestDoor({
+    onVisit(visit) {
+      visit.request.on("data", onPiece);
+      readBody(visit, null, 8 << 20, (body) => {
+        taken = typeof body === "string" ? body : body.length;
+        replyEmpty(visit.response, 202, []);
+      });
+    },
+  });
+  const large = `100000\r\n${"x".repeat(1 << 20)}\r\n`.repeat(4);
+  const body = Buffer.from(`${large}${"1\r\nx\r\n".repeat(60_000)}0\r\n\r\n`);
+  await ask({ port: door.port }, { body, headers: [["Transfer-Encoding", "chunked"]] });
+  return taken;
+}
+
+describe("a body of tiny chunks", () => {
+  test("is read one read at a time, and others have their turn in between", async () => {
+    let pieces = 0;
+    let most = 0;
+    const size = await sendTiny(() => {
+      if (pieces++ > 0) return;
+      setImmediate(() => {
+        most = Math.max(most, pieces);
+        pieces = 0;
+      });
+    });
+    expect(size).toBe((4 << 20) + 60_000);
+    // One read has at most 64 kB, and a piece takes up six bytes of it.
+    expect(most).toBeLessThan(20_000);
+  });
+
+  test("waits for memory like any other", async () => {
+    const others = requestMemory.claim({ cut: () => {} });
+    let pieces = 0;
+    const size = sendTiny(() => {
+      // The memory is gone while the tiny chunks arrive, and there again a little later.
+      if (++pieces !== 5000) return;
+      others.weigh(2 * MAX_REQUEST_MEMORY);
+      setTimeout(() => {
+        atLast = pieces;
+        others.release();
+      }, 100);
+    });
+    let atLast = 0;
+    expect(await size).toBe((4 << 20) + 60_000);
+    expect(atLast).toBeLessThan(30_000);
+  });
+});
+
 describe("a large answer", () => {
   test("is counted until its client has read it, or is gone", async () => {
     const large = Buffer.alloc(8 << 20, "x");

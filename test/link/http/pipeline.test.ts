@@ -102,7 +102,7 @@ describe("requests that come one behind the other on one connection", () => {
 test("a connection on which more requests wait than may is closed, and the others are served", () => {
   let troubled = 0;
   let entered = 0;
-  const pass = createPipeline({ enter: () => entered++, leave: () => {}, excess: () => troubled++ });
+  const pass = createPipeline({ enter: () => entered++, leave: () => {}, excess: () => troubled++, waitMs: 60_000 });
   const [greedy, other] = [new Socket(), new Socket()];
   const enter = (socket: Socket): boolean => {
     const before = entered;
@@ -119,7 +119,7 @@ test("a connection on which more requests wait than may is closed, and the other
 });
 
 test("only so many requests wait on all connections together", async () => {
-  const pass = createPipeline({ enter: () => {}, leave: () => {}, excess: () => {} });
+  const pass = createPipeline({ enter: () => {}, leave: () => {}, excess: () => {}, waitMs: 60_000 });
   const crowd = Array.from({ length: MAX_QUEUED_REQUESTS / MAX_PIPELINE_QUEUE + 1 }, () => new Socket());
   for (const socket of crowd) {
     for (let nth = 0; nth < MAX_PIPELINED + MAX_PIPELINE_QUEUE; nth++) {
@@ -131,6 +131,30 @@ test("only so many requests wait on all connections together", async () => {
   expect(crowd.map(({ destroyed }) => destroyed)).toEqual(crowd.map((socket) => socket === last));
   for (const socket of crowd) socket.destroy();
   await becomes(() => crowd.every(({ closed }) => closed));
+});
+
+test("a connection on which requests wait is closed when none of them had its turn for too long", async () => {
+  const { open } = await begin({ times: { head: 100, request: 200, between: 65_000, check: 5000 } });
+  const { socket } = await send(MAX_PIPELINED + 10);
+  await becomes(() => open.length === MAX_PIPELINED);
+  // Nobody notices that the client leaves: its connection is not read while requests wait, and nothing is answered.
+  socket.resetAndDestroy();
+  await becomes(() => open.length === 0);
+  expect(troubles).toEqual(["http:pipeline"]);
+  await door.answered();
+});
+
+test("a connection on which requests wait stays open while they have their turn, however long all of it takes", async () => {
+  const { open } = await begin({ times: { head: 100, request: 300, between: 65_000, check: 5000 } });
+  const { socket, answers } = await send(MAX_PIPELINED + 6);
+  for (let nth = 1; nth <= 6; nth++) {
+    await becomes(() => open.length === MAX_PIPELINED);
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    replyEmpty(open[0].response, 202, []);
+    await becomes(() => answers() === nth);
+  }
+  await new Promise((resolve) => setTimeout(resolve, 400));
+  expect([socket.closed, open.length, troubles]).toEqual([false, MAX_PIPELINED, []]);
 });
 
 describe("requests of one client that are open", () => {

@@ -1,0 +1,50 @@
+import type { Socket } from "node:net";
+import { createResponseReader, type ResponseReader } from "../../wire/http-response.ts";
+
+/** A connection to a server, and the reader of the responses that come on it. */
+export interface Connection {
+  readonly socket: Socket;
+  readonly reader: ResponseReader;
+  /** Whether it waits in the pool for a request. */
+  isIdle: boolean;
+  /** Whether its request wants nothing more to be read for now. */
+  isHeld: boolean;
+  /** When it has been idle for too long. */
+  idleUntil: number;
+}
+
+/** Steps of reading one response after which other connections have their turn. One step for most reads. */
+const MAX_STEPS_PER_TURN = 2000;
+
+/** Reads responses from a socket. What happens when the socket closes is for the caller to say. */
+export function createConnection(socket: Socket): Connection {
+  const reader = createResponseReader();
+  const connection: Connection = { socket, reader, isIdle: false, isHeld: false, idleUntil: 0 };
+  socket.on("data", (chunk: Buffer) => {
+    if (connection.isIdle) return void socket.destroy(); // nobody asked
+    if (reader.push(chunk) > MAX_STEPS_PER_TURN) giveOthersATurn(connection);
+  });
+  socket.on("error", () => {}); // "close" follows
+  socket.on("end", () => socket.destroy());
+  return connection;
+}
+
+/** Stops reading the response, or reads on. */
+export function hold(connection: Connection, isHeld: boolean): void {
+  connection.isHeld = isHeld;
+  if (isHeld) connection.socket.pause();
+  else connection.socket.resume();
+}
+
+/**
+ * Reads on only after the others. libuv reads a socket up to 32 times before it looks at the next one, and a read of tiny
+ * chunks takes milliseconds: a server that sends them would stop everybody else for a second.
+ */
+function giveOthersATurn(connection: Connection): void {
+  // An idle connection has read the whole response. It is never paused, because its next request would not resume it.
+  if (connection.isIdle || connection.isHeld) return;
+  connection.socket.pause();
+  setImmediate(() => {
+    if (!connection.isHeld) connection.socket.resume();
+  });
+}
