@@ -9,6 +9,7 @@ import { allFaults, readLeniently } from "../fuzz/naive-json.ts";
 import { findOddKey, member } from "../fuzz/profile.ts";
 import { createRandom, type Random } from "../fuzz/random.ts";
 import { costOfWeighing, cpuTime, leastCpuTime, LONG_KEY } from "../support/cpu.ts";
+import { runs } from "../support/runs.ts";
 
 interface Surroundings {
   readonly before: string;
@@ -75,7 +76,7 @@ function forTexts(check: (text: string, random: Random) => void): void {
       const random = createRandom(seed);
       check(random.chance(0.5) ? jsonText(random) : messageText(random), random);
     }),
-    { numRuns: 4000 },
+    { numRuns: runs(4000) },
   );
 }
 

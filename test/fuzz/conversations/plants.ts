@@ -23,6 +23,8 @@ export interface Plant {
   readonly keepsIds?: boolean;
   /** What the conversations say of it. */
   readonly complaint: RegExp;
+  /** A seed with which it is found soon, where the first one takes long. `npm run test:full` begins with the first one. */
+  readonly seed?: number;
   /** The pair of transports in which it shows soonest. */
   readonly pair: string;
 }
@@ -53,6 +55,7 @@ export const PLANTS = {
   },
   "forgets the ids of cancelled calls when there are as many as there may be calls": {
     calls: forgetWhenFull,
+    seed: 9,
     complaint: LEAK,
     pair: "stdio-stdio",
   },
