@@ -256,7 +256,7 @@ function readKey(
     else return null;
   }
   const first = firstKey[depth];
-  if (!shape.isLost || keys === first) beginComparing(depth);
+  if (!shape.isLost) beginComparing(depth);
   const added = addKey(bytes, depth, first, keys, start, at, escaped);
   if (isInSet(depth)) result.setKeys++;
   if (added === "twice") {

@@ -188,6 +188,22 @@ describe("keys that were learnt from messages before", () => {
       for (const second of texts) [first, second, first].forEach((text) => expectAgreement(text));
   });
 
+  test("are found below keys that were not learnt, and are new in each object", () => {
+    for (const outer of ['"a lost \\u006bey":', '"key" :', `"${"long".repeat(20)}":`]) {
+      for (const inner of [
+        '{"a":1,"b":2}',
+        '{"a":1,"b":2,"a":3}',
+        '{"a":1,"b":{"a":1,"a":2}}',
+        '[{"a":1},{"a":1,"a":2}]',
+      ]) {
+        for (let again = 0; again < 3; again++) {
+          expectAgreement(`{${outer}${inner},"id":1}`);
+          expectAgreement(`{"params":{${outer}${inner},"name":"x"},"id":1}`);
+        }
+      }
+    }
+  });
+
   test("are read alike with spaces around them", () => {
     const text = '{"params":{"name":"a","uri":"b"},"id":1}';
     const spaced = text.replaceAll(/[{}:,]/g, (token) => ` ${token} `);
