@@ -21,6 +21,7 @@ export { loadPolicyFile, optionsFromPolicy } from "./proxy/load-policy.ts";
 export type { FilteredTool, ProxyConfig, SessionStatistics, ToolFilterResult } from "./proxy/model.ts";
 export type { NameLists, NameOptions } from "./proxy/names.ts";
 export type { LoadedPolicy } from "./proxy/policy-file.ts";
-export { createProxy, type ListenSettings, type Proxy, type ProxyOptions } from "./proxy/proxy.ts";
+export { createProxy } from "./proxy/proxy.ts";
+export type { ListenSettings, Proxy, ProxyOptions } from "./proxy/proxy-options.ts";
 export type { AuditEvent } from "./record/event.ts";
 export { createLog, type Level, type Log, type LogOptions } from "./record/log/log.ts";

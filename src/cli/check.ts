@@ -12,7 +12,7 @@ import { inspectTools } from "../proxy/inspect.ts";
 import { inspectPolicyFile } from "../proxy/policy-file.ts";
 import { stampPolicy } from "../proxy/policy-stamp.ts";
 import { safeJsonLines } from "../record/log/safe-json.ts";
-import type { Parsed } from "./options.ts";
+import type { Parsed } from "./command-line.ts";
 import { createPaint, print } from "./output.ts";
 import { paintMistakes } from "./paint-lines.ts";
 import { readOwnSettings } from "./own-settings.ts";

@@ -1,10 +1,9 @@
 import { mergeLog, mergeSettings, type Settings } from "../config/merge-settings.ts";
 import type { LogSettings, PolicySettings } from "../config/settings.ts";
 import { loadPolicyFile } from "../proxy/policy-file.ts";
-import type { ProxyOptions } from "../proxy/proxy.ts";
-import type { Command } from "./commands.ts";
+import type { ProxyOptions } from "../proxy/proxy-options.ts";
+import type { Command, Parsed } from "./command-line.ts";
 import { checkTogether } from "./mistakes.ts";
-import type { Parsed } from "./options.ts";
 import { readOwnLog, readOwnSettings } from "./own-settings.ts";
 
 /** What a command line and the policy file that it may name come to. */

@@ -1,5 +1,5 @@
 import { OWN_HEADERS } from "../config/own-headers.ts";
-import type { Parsed } from "./options.ts";
+import type { Parsed } from "./command-line.ts";
 import { showWord, usage } from "./usage.ts";
 
 /** The headers of --header, with variables filled in. */

@@ -1,9 +1,9 @@
 import { setFlagsFromString } from "node:v8";
 import type { Settings } from "../config/merge-settings.ts";
-import type { ProxyOptions } from "../proxy/proxy.ts";
+import type { ProxyOptions } from "../proxy/proxy-options.ts";
 import { loginDirectory } from "../proxy/logins.ts";
+import type { Parsed } from "./command-line.ts";
 import { readListen } from "./http-settings.ts";
-import type { Parsed } from "./options.ts";
 import { value } from "./settings.ts";
 import { usage } from "./usage.ts";
 import { version } from "./version.ts";

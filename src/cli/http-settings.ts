@@ -2,8 +2,8 @@ import { readFileSync } from "node:fs";
 import { ProxyError } from "../errors.ts";
 import type { Settings } from "../config/merge-settings.ts";
 import { listenOf } from "../proxy/listen-options.ts";
-import type { ListenSettings } from "../proxy/proxy.ts";
-import type { Parsed } from "./options.ts";
+import type { ListenSettings } from "../proxy/proxy-options.ts";
+import type { Parsed } from "./command-line.ts";
 import { value } from "./settings.ts";
 import { showWord, usage } from "./usage.ts";
 

@@ -1,8 +1,8 @@
 import type { ProxyError } from "../errors.ts";
-import { type Command, COMMANDS, findCommand } from "./commands.ts";
+import { COMMANDS, findCommand } from "./commands.ts";
 import { splitCommand } from "../config/split-command.ts";
 import { nearest } from "../text/nearest.ts";
-import type { Parsed } from "./options.ts";
+import type { Command, Parsed } from "./command-line.ts";
 import { showLine, showWord, usage } from "./usage.ts";
 
 /** A first word that is no command. Mostly it is the server's, and the two dashes are missing. */

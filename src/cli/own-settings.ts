@@ -1,10 +1,7 @@
-import { mergeLog, mergeSettings, type OwnAuth, type OwnSettings } from "../config/merge-settings.ts";
+import type { OwnAuth, OwnSettings } from "../config/merge-settings.ts";
 import type { AuditSettings, ListenPlace, LogSettings } from "../config/settings.ts";
 import type { Level } from "../record/log/log.ts";
-import type { Command } from "./commands.ts";
-import type { Config } from "./config.ts";
-import type { ErrorOutput } from "./error-output.ts";
-import type { Parsed } from "./options.ts";
+import type { Parsed } from "./command-line.ts";
 import { readCommand, readEnvironment, readPatterns, readTime, value } from "./settings.ts";
 import { showWord, usage } from "./usage.ts";
 
@@ -40,16 +37,6 @@ export async function readOwnSettings(parsed: Parsed, env: NodeJS.ProcessEnv): P
     },
     log: readOwnLog(parsed),
   };
-}
-
-/** What a command line comes to, with the policy file that it may name. What reads one is loaded when there is one. */
-export async function readSettings(parsed: Parsed, command: Command, errors: ErrorOutput): Promise<Config> {
-  if (parsed.values.has("config")) {
-    const { readConfig } = await import("./config.ts");
-    return readConfig(parsed, command, process.env, errors.follow);
-  }
-  errors.follow(mergeLog(null, readOwnLog(parsed)));
-  return { settings: mergeSettings(null, await readOwnSettings(parsed, process.env)), policy: {}, warnings: [] };
 }
 
 /** What it says of the log alone. */

@@ -2,16 +2,16 @@ import type { Class } from "../message/methods.ts";
 import type { AuditField } from "../record/audit/fields.ts";
 import type { Settings } from "../config/merge-settings.ts";
 import { optionsOf } from "../proxy/settings-options.ts";
-import { createProxy, type Proxy, type ProxyOptions } from "../proxy/proxy.ts";
+import { createProxy } from "../proxy/proxy.ts";
+import type { Proxy, ProxyOptions } from "../proxy/proxy-options.ts";
 import type { AuditLog } from "../record/audit/writer.ts";
 import { type AuditEvent, Unaudited } from "../record/event.ts";
 import type { Log } from "../record/log/log.ts";
-import type { Command } from "./commands.ts";
+import type { Command, Parsed } from "./command-line.ts";
 import type { ErrorOutput } from "./error-output.ts";
-import type { Parsed } from "./options.ts";
 import { complain, createPaint } from "./output.ts";
 import type { Reloading } from "./reload.ts";
-import { readSettings } from "./own-settings.ts";
+import { readSettings } from "./read-settings.ts";
 import { noServer, openLog, value } from "./settings.ts";
 
 /** Runs the proxy until it is over. */

@@ -5,7 +5,7 @@ import type { LogSettings } from "../config/settings.ts";
 import { ProxyError } from "../errors.ts";
 import { parsePatternList, type Pattern } from "../policy/patterns.ts";
 import { createLog, type Log } from "../record/log/log.ts";
-import type { Parsed } from "./options.ts";
+import type { Parsed } from "./command-line.ts";
 import { EXAMPLE_SERVER, showLine, showWord, usage } from "./usage.ts";
 
 /** The value of an option that is given at most once. */

@@ -22,7 +22,7 @@ import {
 import { type Added, createKeySet, type KeySet } from "./key-set.ts";
 import { type Level, PARAMS, PROTOTYPE, ROOT, SLOT, slotOf, SLOTS, VARIANT } from "./keys.ts";
 import type { Fault } from "./faults.ts";
-import type { Payload } from "./message.ts";
+import type { Payload } from "./payload.ts";
 import { isSpelled } from "./spelling.ts";
 import { endOfString, isHex, viewWords } from "./strings.ts";
 

@@ -2,7 +2,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { CLOSED } from "../bridge/answers.ts";
 import { ProxyError } from "../errors.ts";
 import { createGate } from "../link/http/gate.ts";
-import type { Door, Visit } from "../link/http/door.ts";
+import type { Door } from "../link/http/door.ts";
 import { makeRoomFor } from "../link/memory.ts";
 import { showText } from "../message/text.ts";
 import { canNameClient } from "../config/identity-header.ts";
@@ -18,9 +18,10 @@ import { adopt, type Judging, needsEngine, openHub, readToolPatterns, startJudgi
 import { DEFAULT_TIMEOUTS, type Limits, type Timeouts } from "./limits.ts";
 import type { ProxyConfig } from "./model.ts";
 import { composeHeaders, readLog } from "./options.ts";
-import type { ListenSettings, Proxy, ProxyOptions } from "./proxy.ts";
+import type { ListenSettings, Proxy, ProxyOptions } from "./proxy-options.ts";
 import { findRemote, joinRemote, type RemoteOptions } from "./remote.ts";
 import { createChildService } from "./serve-child.ts";
+import type { Service } from "./service.ts";
 import { createRemoteService } from "./serve-remote.ts";
 
 /** What both kinds of server side need. */
@@ -30,27 +31,6 @@ interface Parts {
   readonly limits: Limits;
   readonly timeouts: Timeouts;
   readonly judged: Judging | null;
-}
-
-/** A server that is started for each client. */
-export interface ChildTarget {
-  readonly command: readonly string[];
-  readonly env: Readonly<Record<string, string>>;
-  readonly cwd: string | undefined;
-}
-
-/** Whoever serves clients that come by HTTP. */
-export interface Service {
-  readonly isReady: () => boolean;
-  /** Takes a request. False where it asks for something that is not here. */
-  visit(visit: Visit): boolean;
-  /** Whether somebody waits whose request has been answered already: by the older transport it is, at once. */
-  readonly owes: () => boolean;
-  /** Tells clients that the tools are others from now on. */
-  announce(): void;
-  /** Ends it: whoever still waits is told at once, and servers that are ours get the time they need. */
-  close(): Promise<void>;
-  destroy(): void;
 }
 
 /** What a client side looks like from here. */

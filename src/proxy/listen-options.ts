@@ -1,7 +1,7 @@
 import type { Settings } from "../config/merge-settings.ts";
 import type { AuthSettings } from "../config/settings.ts";
 import { type GateOptions, readTokenFile } from "../link/http/gate.ts";
-import type { ListenSettings } from "./proxy.ts";
+import type { ListenSettings } from "./proxy-options.ts";
 
 /** Where clients come in by HTTP, and who may, as settings say it; null for stdin and stdout. Reads the file of tokens. */
 export function listenOf({ listen, auth }: Settings): ListenSettings | null {

@@ -1,6 +1,6 @@
 import { mergeSettings, type OwnSettings } from "../config/merge-settings.ts";
 import type { LoadedPolicy } from "./policy-file.ts";
-import type { ProxyOptions } from "./proxy.ts";
+import type { ProxyOptions } from "./proxy-options.ts";
 
 /** Loads a policy file, for `createProxy`. Rejects with a ProxyError that has all its mistakes. What it takes to read one is loaded now. */
 export async function loadPolicyFile(

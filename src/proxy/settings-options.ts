@@ -1,7 +1,7 @@
 import type { Settings } from "../config/merge-settings.ts";
 import type { LimitSettings, TimeoutSettings } from "../config/settings.ts";
 import type { Limits, Timeouts } from "./limits.ts";
-import type { ProxyOptions } from "./proxy.ts";
+import type { ProxyOptions } from "./proxy-options.ts";
 
 /** What settings say, as options of a proxy, but for where clients come in (`listen-options.ts`). */
 export function optionsOf({ upstream, deny, allow, limits, timeouts }: Settings): ProxyOptions {

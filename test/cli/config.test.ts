@@ -2,11 +2,12 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
-import { type Command, findCommand } from "../../src/cli/commands.ts";
+import type { Command } from "../../src/cli/command-line.ts";
+import { findCommand } from "../../src/cli/commands.ts";
 import { type Config, readConfig } from "../../src/cli/config.ts";
 import { readHttpOptions } from "../../src/cli/http-options.ts";
 import { parseCommandLine } from "../../src/cli/options.ts";
-import type { ProxyOptions } from "../../src/proxy/proxy.ts";
+import type { ProxyOptions } from "../../src/proxy/proxy-options.ts";
 import { optionsOf } from "../../src/proxy/settings-options.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "fairlead-config-"));

@@ -5,7 +5,7 @@ import { afterAll, describe, expect, test } from "vitest";
 import { composeJsonSchema } from "../../src/config/json-schema.ts";
 import { mergeSettings, type OwnSettings, type Settings } from "../../src/config/merge-settings.ts";
 import { loadPolicyFile, optionsFromPolicy } from "../../src/proxy/load-policy.ts";
-import type { ProxyOptions } from "../../src/proxy/proxy.ts";
+import type { ProxyOptions } from "../../src/proxy/proxy-options.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "fairlead-settings-"));
 writeFileSync(join(folder, "tokens.txt"), "me 0123456789abcdef0123456789abcdef\n", { mode: 0o600 });
