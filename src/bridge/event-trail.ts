@@ -1,4 +1,4 @@
-import type { Call } from "../session/calls.ts";
+import type { Call } from "../session/call.ts";
 
 /**
  * Which calls may be answered after each event of a session's streams. A client that lost a stream resumes it by the id of

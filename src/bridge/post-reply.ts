@@ -2,7 +2,7 @@ import { admits } from "../link/http/client-head.ts";
 import type { Visit } from "../link/http/door.ts";
 import { replyEmpty, replyJson } from "../link/http/reply.ts";
 import { mergeBatches } from "../message/compose.ts";
-import type { Call } from "../session/calls.ts";
+import type { Call } from "../session/call.ts";
 import { beginStream, type EventStream } from "./event-stream.ts";
 
 /** What a client is answered to a request that others have to answer first. */

@@ -21,7 +21,7 @@ import {
 } from "./characters.ts";
 import { type Level, PROTOTYPE, ROOT, slotOf, SLOTS, VARIANT } from "./keys.ts";
 import type { Fault } from "./faults.ts";
-import type { Payload } from "./message.ts";
+import type { Payload } from "./payload.ts";
 import { addKey, beginComparing, forgetKeys, isInSet, keepKey, MAX_DEPTH } from "./open-keys.ts";
 import { beginShape, learnKey, loseKey, openElement, openObject, type Shape } from "./shapes.ts";
 import { isSpelled } from "./spelling.ts";

@@ -6,7 +6,7 @@ import { createHub, type Hub, loadResultJudge, namesIn } from "./hub.ts";
 import type { Limits, Timeouts } from "./limits.ts";
 import { type NamePolicy, openNamedPins, readNames } from "./names.ts";
 import { readPatterns } from "./options.ts";
-import type { ProxyOptions } from "./proxy.ts";
+import type { ProxyOptions } from "./proxy-options.ts";
 
 /** What judges: the hub of all conversations, and the engine for rules behind it. */
 export interface Judging {

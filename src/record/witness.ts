@@ -7,7 +7,7 @@ import type { Class } from "../message/methods.ts";
 import { readText } from "../message/text.ts";
 import type { Decision } from "../policy/verdict.ts";
 import { type ClientInfo, readClaimedInfo } from "../session/owner.ts";
-import type { SessionView } from "../session/session.ts";
+import type { SessionView } from "../session/session-view.ts";
 import type { Turn } from "../session/turn.ts";
 import type { AuditEvent, PolicyStamp } from "./event.ts";
 import { createLoginRefusals, type LoginRefusal } from "./login-refusals.ts";

@@ -15,7 +15,8 @@ import { describeMethod, maySend } from "../message/methods.ts";
 import { createNameReader } from "../message/names.ts";
 import { timeOfArrival } from "./arrival.ts";
 import { isBatch } from "./batch.ts";
-import { type Call, type CallTable, createCall, createCallTable, keepSubject } from "./calls.ts";
+import { type CallTable, createCallTable, keepSubject } from "./calls.ts";
+import { type Call, createCall } from "./call.ts";
 import { type Catalogue, type CatalogueKeeper, createCatalogues } from "./catalogue.ts";
 import { allowsBatches, type Era } from "../message/protocol.ts";
 import { findClaim } from "./era.ts";
@@ -23,28 +24,9 @@ import type { Exchange } from "./exchange.ts";
 import { disagrees } from "./mirrored.ts";
 import { type ClientInfo, type Owner, readClientInfo } from "./owner.ts";
 import type { Question } from "./question.ts";
+import type { SessionView } from "./session-view.ts";
 import { isNotFound, readCursor, readToolPage } from "./tool-page.ts";
 import { beginTurn, type Turn, type TurnDraft } from "./turn.ts";
-
-/** What policy may see of a session. */
-export interface SessionView {
-  readonly id: string;
-  /** The key under which rules count and remember: the session's own, or the client's where that is known or needed. */
-  readonly scope: string;
-  /** Who the client is. Null where that cannot be told, as on stdin. */
-  readonly identity: string | null;
-  /** Who may be given a private answer again. */
-  audience(): string;
-  /** What the client calls itself, once it has said so. */
-  client(): string | null;
-  /** The same with its version. */
-  clientInfo(): ClientInfo | null;
-  /** The id by which client and server know the session: that of Streamable HTTP, or of HTTP+SSE. Null where there is none. */
-  readonly mcpSession: string | null;
-  /** The revision that the handshake of the older era settled on, once it has. */
-  revision(): string | null;
-  catalogue(era: Era): Catalogue;
-}
 
 /** One conversation between one client and one server. */
 export interface Session extends SessionView {

@@ -1,7 +1,7 @@
 import type { Message } from "../message/message.ts";
-import type { Call } from "./calls.ts";
+import type { Call } from "./call.ts";
 import type { Exchange } from "./exchange.ts";
-import type { SessionView } from "./session.ts";
+import type { SessionView } from "./session-view.ts";
 import type { ToolPage } from "./tool-page.ts";
 
 /** A message in its conversation: what was said, and what it belongs to. */

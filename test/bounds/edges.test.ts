@@ -25,7 +25,7 @@ import { OTHERS } from "../../src/store/sessions.ts";
 import { createLog } from "../../src/record/log/log.ts";
 import { createReporter } from "../../src/record/log/report.ts";
 import { readClientName } from "../../src/session/owner.ts";
-import type { Call } from "../../src/session/calls.ts";
+import type { Call } from "../../src/session/call.ts";
 import { createResponseReader } from "../../src/wire/http-response.ts";
 import { complaints, withRule } from "../config/reading.ts";
 import { openTestDoor } from "../support/door.ts";

@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { createCallIndex } from "../../src/session/call-index.ts";
-import { type Call, createCall } from "../../src/session/calls.ts";
+import { type Call, createCall } from "../../src/session/call.ts";
 import { describeMethod } from "../../src/message/methods.ts";
 import { runs } from "../support/runs.ts";
 

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { createRemoteJWKSet, customFetch, type FetchImplementation, type JWTPayload, jwtVerify } from "jose";
 import { createFetch } from "../fetch.ts";
-import type { Gate, Principal, Refusal } from "./gate.ts";
+import type { Gate, Principal, Refusal } from "./gate-answer.ts";
 import { readBearer, refusal, refuse, scopeParameter } from "./gate-tokens.ts";
 
 /** Whose tokens are good here. */

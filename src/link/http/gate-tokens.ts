@@ -1,5 +1,5 @@
 import { createHash, timingSafeEqual } from "node:crypto";
-import type { Gate, Principal, Refusal } from "./gate.ts";
+import type { Gate, Principal, Refusal } from "./gate-answer.ts";
 
 /** A token that somebody wrote down, and what it is called. */
 export interface NamedToken {

@@ -1,5 +1,6 @@
 import type { WireError } from "../../message/compose.ts";
-import type { CompiledRule, Moment } from "../compiled-rule.ts";
+import type { CompiledRule } from "../compiled-rule.ts";
+import type { Moment } from "../guess.ts";
 import { type Candidate, askCandidate, type RuleIndex } from "../rule-index.ts";
 import type { SessionRecord } from "../../store/sessions.ts";
 import { beginLook, type Doubt } from "../view.ts";

@@ -1,5 +1,6 @@
 import { hidesElements } from "../action-traits.ts";
-import { type CompiledRule, explainRule, type Moment } from "../compiled-rule.ts";
+import { type CompiledRule, explainRule } from "../compiled-rule.ts";
+import type { Moment } from "../guess.ts";
 import type { Answer, Trace } from "../conditions.ts";
 import { beginLook } from "../view.ts";
 import { beginWork } from "../work.ts";

@@ -1,5 +1,5 @@
 import type { ForkWatch } from "./services.ts";
-import type { Keepsake } from "../../session/calls.ts";
+import type { Keepsake } from "../../session/call.ts";
 import type { Part } from "../fields.ts";
 
 /** What the chain keeps of a request until its answer comes. */

@@ -1,13 +1,14 @@
 import type { Span } from "../../message/envelope.ts";
 import { findMember, readString } from "../../message/members.ts";
 import type { Message } from "../../message/message.ts";
-import type { Moment } from "../compiled-rule.ts";
+import type { Moment } from "../guess.ts";
 import type { Part } from "../fields.ts";
 import { type InnerMessage, innerOfParams, innerOfResult, type InnerMessages, looksLike } from "../inner.ts";
-import type { Gist } from "../rule-index.ts";
+import type { Gist } from "../guess.ts";
 import type { SessionFacts } from "../../store/session-facts.ts";
 import { taskScope } from "../../store/tasks.ts";
-import { type Call, MAX_SUBJECT_CHARACTERS } from "../../session/calls.ts";
+import { MAX_SUBJECT_CHARACTERS } from "../../session/calls.ts";
+import type { Call } from "../../session/call.ts";
 import type { Turn } from "../../session/turn.ts";
 import type { CallMemo } from "./memo.ts";
 import type { ChainState } from "../../store/state.ts";

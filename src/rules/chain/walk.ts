@@ -9,7 +9,7 @@ import { beginLook, type Look } from "../view.ts";
 import type { ActionOf, Rule } from "../rule.ts";
 import { Unjudgeable } from "../unjudgeable.ts";
 import type { SessionRecord } from "../../store/sessions.ts";
-import type { Call } from "../../session/calls.ts";
+import type { Call } from "../../session/call.ts";
 import type { Turn } from "../../session/turn.ts";
 import type { Taken } from "../../store/limits.ts";
 import { spend, walkSteps } from "../work.ts";

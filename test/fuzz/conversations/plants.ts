@@ -4,7 +4,8 @@ import type { Pool } from "../../../src/link/upstream/pool.ts";
 import type { Direction, Payload } from "../../../src/message/message.ts";
 import type { Decision } from "../../../src/policy/verdict.ts";
 import type { Passage, PassageOptions } from "../../../src/relay/passage.ts";
-import type { Call, CallTable } from "../../../src/session/calls.ts";
+import type { CallTable } from "../../../src/session/calls.ts";
+import type { Call } from "../../../src/session/call.ts";
 import type { Session } from "../../../src/session/session.ts";
 
 // Bugs planted on purpose. Each takes the place of something that the proxy is made of, and is wrong in one way. Conversations

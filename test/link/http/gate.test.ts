@@ -5,7 +5,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { exportJWK, generateKeyPair, type JWTPayload, SignJWT } from "jose";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { createGate, type Gate, readTokenFile } from "../../../src/link/http/gate.ts";
+import type { Gate } from "../../../src/link/http/gate-answer.ts";
+import { createGate, readTokenFile } from "../../../src/link/http/gate.ts";
 import { createJwtGate } from "../../../src/link/http/gate-jwt.ts";
 
 describe("a gate with tokens", () => {
