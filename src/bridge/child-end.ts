@@ -5,8 +5,10 @@ import { createExcess } from "../message/gist.ts";
 import { whole } from "../message/message.ts";
 import { createFeed } from "../relay/feed.ts";
 import { createOutlet } from "../relay/outlet.ts";
+import { tapPair } from "../relay/tapped.ts";
 import { LINES, type Exchange } from "../session/exchange.ts";
 import { isBlank, type LineSink } from "../wire/lines.ts";
+import type { Tap } from "../wire/tap.ts";
 import type { ServerEnd, ServerListener } from "./server-end.ts";
 
 /** What a session with a child process is made of. */
@@ -17,6 +19,8 @@ export interface ChildEndOptions {
   /** Bytes of a message that is too large after which it is given up, also where it has not ended. */
   readonly maxBufferBytes?: number | undefined;
   readonly graceMs: number;
+  /** Sees the bytes of the child; null where nothing is attached. */
+  readonly tap?: Tap | null;
   /** The process ended by itself. */
   readonly onEnd: () => void;
 }
@@ -25,9 +29,10 @@ const ROUTED: Exchange = { ...LINES, routed: true };
 
 /** A session with a child process that has been started. */
 export function createChildEnd(options: ChildEndOptions): ServerEnd {
-  const { child, listener, maxMessageBytes, maxBufferBytes, graceMs, onEnd } = options;
+  const { child, listener, maxMessageBytes, maxBufferBytes, graceMs, tap = null, onEnd } = options;
+  const tapped = tapPair(tap, "server", "child");
   let isOver = false;
-  const toServer = createOutlet(child.stdin, () => {});
+  const toServer = createOutlet(child.stdin, () => {}, tapped?.out);
   let sent = 0; // how many messages went to the server
   let finishFeed: (() => void) | undefined;
   const fed = new Promise<void>((resolve) => {
@@ -56,6 +61,7 @@ export function createChildEnd(options: ChildEndOptions): ServerEnd {
     sink,
     onward: listener,
     back: toServer,
+    tapped: tapped?.in,
     onEnd: () => finishFeed?.(),
   });
 
@@ -71,6 +77,7 @@ export function createChildEnd(options: ChildEndOptions): ServerEnd {
   function release(): void {
     child.kill();
     child.release();
+    tapped?.end();
   }
 
   void child.ended.then(async () => {

@@ -5,6 +5,7 @@ import { withoutResumption } from "../link/http/client-head.ts";
 import type { Visit } from "../link/http/door.ts";
 import { headerOf } from "../link/upstream/head.ts";
 import type { Owner } from "../session/owner.ts";
+import type { Session } from "../session/session.ts";
 import type { ResponseHead } from "../wire/http-head.ts";
 import { createEventTrail, type EventTrail } from "./event-trail.ts";
 import { nameOf, ownerOf } from "./owner.ts";
@@ -53,6 +54,9 @@ export interface GuestBookOptions {
   /** Makes a seat; what it has to say of its own goes to `say`. */
   readonly seat: (owner: Owner, say: Say, onExhausted: () => void) => Seat;
   readonly say: (guest: Guest, ...args: Parameters<Say>) => void;
+  /** Told of a session that the server has given an id, and of one that is over or forgotten. */
+  readonly onOpened?: (session: Session) => void;
+  readonly onClosed?: (session: Session) => void;
   /** Told when too many calls of a conversation were cancelled or given up: it must end. */
   readonly onExhausted: (guest: Guest) => void;
   /** Told the status of a response that is not a success. */
@@ -118,18 +122,22 @@ export function createGuestBook(options: GuestBookOptions): GuestBook {
     guest.seat.session.mcpSession = id;
     guest.owner.settle();
     byId.set(id, guest);
+    options.onOpened?.(guest.seat.session);
     hold(guest, response);
     if (byId.size <= maxSessions) return;
     for (const [oldest, { seat: forgotten }] of byId) {
       // The ids of calls that may still be answered would be forgotten, and could be used again: such a session ends.
-      if (forgotten.session.calls.up.isPending()) end(oldest);
-      else byId.delete(oldest);
+      if (forgotten.session.calls.up.isPending()) return end(oldest);
+      byId.delete(oldest);
+      options.onClosed?.(forgotten.session);
       return;
     }
   }
 
   function end(id: string): void {
+    const guest = byId.get(id);
     byId.delete(id);
+    if (guest !== undefined) options.onClosed?.(guest.seat.session);
     ended.add(id);
     if (ended.size <= MAX_ENDED) return;
     for (const oldest of ended) return void ended.delete(oldest);

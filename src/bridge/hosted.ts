@@ -60,7 +60,7 @@ export interface HostedOptions {
 
 /** Opens a session. Rejects where no server session can be had. */
 export async function openHosted(options: HostedOptions): Promise<Hosted> {
-  const { seats, hasOneStream } = options;
+  const { seats, hasOneStream, knowledge: known, owner } = options;
   const id = randomBytes(16).toString("hex");
   const replies = createPassers<Call, PostReply>();
   let standing: EventStream | null = null;
@@ -74,10 +74,11 @@ export async function openHosted(options: HostedOptions): Promise<Hosted> {
       if (direction === "up") sendOwn(server, session, payload);
       else sayDown(payload);
     },
-    { known: options.knowledge, owner: options.owner, onExhausted: () => void close() },
+    { known, owner, transport: hasOneStream ? "sse" : "streamable-http", onExhausted: () => void close() },
   );
   const { passage, session } = seat;
   session.mcpSession = id;
+  seats.witness.opened(session);
 
   function carryDown(payload: Payload, { onward, back, turns }: Outcome): void {
     if (back !== null) sendOwn(server, session, back);
@@ -192,6 +193,7 @@ export async function openHosted(options: HostedOptions): Promise<Hosted> {
     }
     for (const [, reply] of replies.entries()) reply.end();
     standing?.end();
+    seats.witness.closed(session);
   }
 
   /** The server ended by itself. */
@@ -238,7 +240,10 @@ export async function openHosted(options: HostedOptions): Promise<Hosted> {
     server?.send(departure.bytes, departure.about, calls);
   }
 
-  server = await options.open(listener, end);
+  server = await options.open(listener, end).catch((error: unknown) => {
+    finish();
+    throw error;
+  });
   if (hasEnded()) throw new Error("the server ended before the session began");
   return {
     id,

@@ -8,8 +8,10 @@ import type { Witness } from "../record/witness.ts";
 import { createFeed, type Feed } from "../relay/feed.ts";
 import { createOutlet, whenStuck } from "../relay/outlet.ts";
 import { passOn } from "../relay/pass-on.ts";
+import { tapPair } from "../relay/tapped.ts";
 import { type Exchange, LINES } from "../session/exchange.ts";
 import { isBlank, type LineSink } from "../wire/lines.ts";
+import type { Tap } from "../wire/tap.ts";
 import { CLOSED } from "./answers.ts";
 import { departureOf } from "./departure.ts";
 import type { Seat } from "./seats.ts";
@@ -33,12 +35,14 @@ export interface LinesClientOptions {
   readonly input: Readable;
   readonly output: Writable;
   readonly seat: Seat;
-  readonly witness: Witness;
+  readonly witness: Pick<Witness, "trouble">;
   readonly maxMessageBytes: number;
   /** Bytes of a message that is too large after which it is given up, also where it has not ended. */
   readonly maxBufferBytes?: number | undefined;
   /** How long a client that has closed stdin may take nothing of what is left for it. */
   readonly slowReaderMs: number;
+  /** Sees the bytes of the client; null where nothing is attached. */
+  readonly tap?: Tap | null;
 }
 
 const ROUTED: Exchange = { ...LINES, routed: true };
@@ -47,12 +51,13 @@ const NONE = whole(Buffer.alloc(0));
 
 /** Joins a client on lines to whatever server it is given. */
 export function createLinesClient(options: LinesClientOptions): LinesClient {
-  const { input, output, seat, witness, maxMessageBytes, maxBufferBytes, slowReaderMs } = options;
+  const { input, output, seat, witness, maxMessageBytes, maxBufferBytes, slowReaderMs, tap = null } = options;
+  const tapped = tapPair(tap, "client", "stdio");
   const { passage, session } = seat;
   let server: ServerEnd | null = null;
   let feed: Feed | null = null;
   let leave: (() => void) | undefined;
-  const toClient = createOutlet(output, () => leave?.());
+  const toClient = createOutlet(output, () => leave?.(), tapped?.out);
 
   function carryUp(payload: Payload, outcome: Outcome): void {
     if (outcome.back !== null) answerHere(outcome.back);
@@ -101,7 +106,8 @@ export function createLinesClient(options: LinesClientOptions): LinesClient {
       };
       return new Promise((resolve) => {
         leave = resolve;
-        feed = createFeed({ source: input, maxMessageBytes, sink, onward: end, back: toClient, onEnd: resolve });
+        const ways = { source: input, onward: end, back: toClient, tapped: tapped?.in };
+        feed = createFeed({ ...ways, maxMessageBytes, sink, onEnd: resolve });
         // What it said last waits until it has read the rest. One that does not read at all is not waited for.
         input.once("end", () => whenStuck(output, slowReaderMs, resolve));
       });
@@ -114,6 +120,7 @@ export function createLinesClient(options: LinesClientOptions): LinesClient {
     async giveUp() {
       for (const answer of passage.giveUp("up", CLOSED)) toClient.writeLine(answer);
       await nextTurn(); // what was refused of a batch leaves when nothing of the batch is held any more
+      tapped?.end();
       if (toClient.isClosed) return;
       await new Promise<void>((resolve) => {
         whenStuck(output, slowReaderMs, resolve);

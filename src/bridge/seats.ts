@@ -7,6 +7,7 @@ import type { Catalogue, CatalogueKeeper } from "../session/catalogue.ts";
 import type { Era } from "../message/protocol.ts";
 import type { Owner } from "../session/owner.ts";
 import { createSession, type Session } from "../session/session.ts";
+import type { ClientTransport, ServerId } from "../session/session-view.ts";
 
 /** One conversation and the way its messages go. */
 export interface Seat {
@@ -27,6 +28,8 @@ export interface Knowledge {
 export interface SeatOptions {
   readonly rulebook: Rulebook;
   readonly witness: Witness;
+  /** The server that all of them are with. */
+  readonly server?: ServerId;
   readonly maxOpenCalls: number;
   readonly maxParkedBytes: number;
   readonly maxDepth?: number | undefined;
@@ -44,6 +47,8 @@ export interface SeatParts {
   /** What is known of the server's tools; null where the conversation learns that itself. */
   readonly known?: Knowledge | null;
   readonly owner?: Owner | undefined;
+  /** How its client comes; on stdin, unless said otherwise. */
+  readonly transport?: ClientTransport;
   /** Ends the conversation, because too many of its calls were cancelled or given up. */
   readonly onExhausted?: () => void;
 }
@@ -53,12 +58,15 @@ export function createSeat(options: SeatOptions, say: Say, parts: SeatParts = {}
   const { known = null, owner = NOBODY, onExhausted = () => {} } = parts;
   const { rulebook, witness, maxParkedBytes, maxDepth, keepsTools = false } = options;
   const catalogues = known?.catalogues ?? options.catalogues;
-  const session = createSession({
+  const session: Session = createSession({
     maxOpenCalls: options.maxOpenCalls,
     onExhausted() {
       witness.trouble("session:exhausted", "ended a session: too many of its requests were cancelled or given up");
       onExhausted();
     },
+    server: options.server,
+    transport: parts.transport,
+    onIntroduced: () => witness.introduced(session),
     owner,
     learnsTools: () => rulebook.current.policy.tools !== null || rulebook.current.policy.results != null,
     readsEras: () => rulebook.current.policy.results != null,

@@ -222,9 +222,11 @@ export function createShared({ seats, open, maxBehindBytes }: SharedOptions): Sh
       const exchange = exchangeFor(visit.head, visit.response);
       const go = (): void => {
         if (visit.response.destroyed || isOver) return;
+        // It belongs to no session, and none is announced to observers: they see that it was judged.
         const seat = createSeat(seats, sayUp, {
           known: knowledge,
           owner: ownerOf(visit),
+          transport: "streamable-http",
         });
         passOn(seat.passage, whole(body), "up", exchange, (outcome) => carryUp(visit, seat, body, outcome));
       };

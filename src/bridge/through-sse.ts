@@ -121,6 +121,7 @@ export function createThroughSse(options: ThroughSseOptions): ClientSide {
       seat: createSeat(seats, say, {
         known: knowledge,
         owner: ownerOfSession(visit),
+        transport: "sse",
         onExhausted: () => end(passenger),
       }),
       principal: nameOf(visit),
@@ -130,6 +131,7 @@ export function createThroughSse(options: ThroughSseOptions): ClientSide {
     };
     passenger.seat.session.mcpSession = id;
     passengers.set(id, passenger);
+    seats.witness.opened(passenger.seat.session);
     const brake = createBrake({ pause: () => call.pause(), resume: () => call.resume() });
     const claim = countIn(answerMemory, { ...readerOf(response), ...brake });
     const weigh = (): void => claim.weigh(passenger.stream?.weight() ?? 0);
@@ -181,6 +183,7 @@ export function createThroughSse(options: ThroughSseOptions): ClientSide {
       claim.release();
       call.abort();
       passengers.delete(id);
+      seats.witness.closed(passenger.seat.session);
     });
   }
 

@@ -61,6 +61,7 @@ const REQUEST: RuleView = {
   tool: null,
   client: "client",
   identity: null,
+  server: "server",
   session: { id: "session", ageMs: () => 0, messages: 1, methods: new Map(), calls: () => 0, state: new Map() },
   sessionIds: () => ["session"],
   mcpSession: null,

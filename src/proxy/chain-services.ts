@@ -70,8 +70,8 @@ export function createWorld({ log, reporter, witness, folder, fork, now }: World
   return {
     services: {
       report: (level, rule, text, fields = {}) => reporter.report(rule, text, { level, fields }),
-      count: (what) => witness.count(what),
-      metric: (name, value) => witness.count(`metric ${name}`, value),
+      count: (name, labels) => witness.count(name, labels),
+      metric: (name, value) => witness.count("metric", { name }, value),
       tell: (action, body) => void webhookOf(action).tell(body),
       ask: (action, body, signal) =>
         action.does === "webhook" ? webhookOf(action).ask(body, signal) : runner().run(action, body, signal),

@@ -6,7 +6,9 @@ import type { Witness } from "../record/witness.ts";
 import { createOutlet, type Outlet, whenStuck } from "../relay/outlet.ts";
 import type { Passage } from "../relay/passage.ts";
 import { pump } from "../relay/pump.ts";
+import { tapPair } from "../relay/tapped.ts";
 import { LINES } from "../session/exchange.ts";
+import type { Tap } from "../wire/tap.ts";
 
 /** The two streams of a client that does not use HTTP. */
 export interface ClientSide {
@@ -20,11 +22,13 @@ export interface ClientSide {
 export interface ConversationOptions {
   readonly client: ClientSide;
   readonly child: ChildServer;
-  readonly witness: Witness;
+  readonly witness: Pick<Witness, "trouble">;
   readonly maxMessageBytes: number;
   /** Bytes of a message that is too large after which it is given up, also where it has not ended. */
   readonly maxBufferBytes?: number | undefined;
   readonly graceMs: number;
+  /** Sees the bytes of both sides; null where nothing is attached. */
+  readonly tap?: Tap | null;
   /** How long a client that has closed stdin may take nothing of what is left for it. */
   readonly slowReaderMs: number;
 }
@@ -52,7 +56,8 @@ export interface ConversationEnd {
 
 /** Joins a client and a child. */
 export function createConversation(options: ConversationOptions): Conversation {
-  const { client, child, witness, maxMessageBytes, maxBufferBytes, graceMs, slowReaderMs } = options;
+  const { client, child, witness, maxMessageBytes, maxBufferBytes, graceMs, slowReaderMs, tap = null } = options;
+  const tapped = { client: tapPair(tap, "client", "stdio"), child: tapPair(tap, "server", "child") };
   let isClosed = false; // the client has said all it had to say
   let isBroken = false; // the client does not listen any more
   let isStopped = false; // we were told to end
@@ -60,11 +65,12 @@ export function createConversation(options: ConversationOptions): Conversation {
   let isMute = false; // the server lives, but cannot hear or be heard
   let isWinding = false; // the child has been told to end
   const patience = createLatch(); // opens when we may wait for nobody any longer
-  const toClient = createOutlet(client.output, () => {
+  const onBroken = (): void => {
     isBroken = true;
     wind();
-  });
-  const toServer = createOutlet(child.stdin, () => void lose());
+  };
+  const toClient = createOutlet(client.output, onBroken, tapped.client?.out);
+  const toServer = createOutlet(child.stdin, () => void lose(), tapped.child?.out);
 
   /** Closes the child's stdin and gives it a while. */
   function wind(): void {
@@ -90,8 +96,10 @@ export function createConversation(options: ConversationOptions): Conversation {
 
   async function run(passage: Passage): Promise<ConversationEnd> {
     const shared = { passage, exchange: LINES, witness, maxMessageBytes, maxBufferBytes };
-    const up = pump({ direction: "up", source: client.input, onward: toServer, back: toClient }, shared);
-    const down = pump({ direction: "down", source: child.stdout, onward: toClient, back: toServer }, shared);
+    const fromClient = { source: client.input, onward: toServer, back: toClient, tapped: tapped.client?.in };
+    const fromServer = { source: child.stdout, onward: toClient, back: toServer, tapped: tapped.child?.in };
+    const up = pump({ direction: "up", ...fromClient }, shared);
+    const down = pump({ direction: "down", ...fromServer }, shared);
     void up.then(() => {
       isClosed = !isStopped;
       wind();
@@ -117,6 +125,8 @@ export function createConversation(options: ConversationOptions): Conversation {
     await Promise.race([child.complained, delay(FLUSH_MS)]);
     clearInterval(orphaned);
     child.release();
+    tapped.client?.end();
+    tapped.child?.end();
     return { code: isStopped || isBroken ? 1 : code, lost: isLost || isMute, child: end };
   }
 

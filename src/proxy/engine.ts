@@ -77,6 +77,7 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
       const chain = await build(policy);
       const results = await loadResultJudge(options.validate ?? policy.validate, reporter);
       rulebook.current = { policy: makePolicy(policy.tools, names, results), chain, observe, stamp };
+      witness.changedPolicy(stamp);
       // Lists in there are as the filter of before left them.
       state.answers.clear();
       // Limits of rules that are gone are gone; those of rules that stay count on.

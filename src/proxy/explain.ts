@@ -10,9 +10,9 @@ import { OWN_REVISION } from "../message/protocol.ts";
 import type { PolicySettings } from "../config/settings.ts";
 import { createToolFilter } from "../policy/tool-filter.ts";
 import type { Decision } from "../policy/verdict.ts";
-import type { Witness } from "../record/witness.ts";
+import type { Reporter } from "../record/log/report.ts";
+import { createWitness } from "../record/witness.ts";
 import { LINES } from "../session/exchange.ts";
-import type { Turn } from "../session/turn.ts";
 import { DEFAULT_LIMITS } from "./limits.ts";
 
 /** A message, and what it belongs to. */
@@ -66,18 +66,11 @@ export async function explainMessage(options: ExplainOptions): Promise<Explanati
     now,
   };
   const chain = await buildChain(interceptor, { folder, observe: false, server: "explain", state, services });
-  let seen: { readonly turn: Turn; readonly decision: Decision; readonly outcome: Outcome } | null = null;
-  const witness: Witness = {
-    saw(turn, decision, outcome) {
-      seen = { turn, decision, outcome };
-    },
-    lost: () => {},
-    refusedLogin: () => {},
-    trouble: () => {},
-    count: () => {},
-    counts: () => ({}),
-    end: () => {},
-  };
+  let seen: { readonly decision: Decision } | null = null;
+  const witness = createWitness({ reporter: SILENT, audit: null, auditAll: false, time: Date.now, now });
+  witness.observe((happening) => {
+    if (happening.at === "judged") seen = happening;
+  });
   const seat = createSeat(
     {
       // Without a server nobody knows its tools: what the filter makes of a name is found out beside it.
@@ -117,6 +110,8 @@ export async function explainMessage(options: ExplainOptions): Promise<Explanati
 }
 
 const now = (): number => performance.now();
+
+const SILENT: Reporter = { report: () => {}, end: () => {} };
 
 const NOWHERE: Decision = { verdict: { do: "drop" }, rule: null };
 

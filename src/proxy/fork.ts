@@ -43,7 +43,7 @@ export function createFork({ reporter, witness, version }: ForkOptions): Fork & 
     const answers: Promise<Gist>[] = [];
     for (let copy = 0; copy < action.copies; copy++) {
       if (sent >= MAX_COPIES) {
-        witness.count(`fork skipped ${name}`);
+        witness.count("fork", { outcome: "skipped", rule: name });
         break;
       }
       sent++;
@@ -67,7 +67,7 @@ export function createFork({ reporter, witness, version }: ForkOptions): Fork & 
         for (const answer of answers) {
           void answer.then((other) => {
             const isSame = own.hash !== "" && own.hash === other.hash;
-            witness.count(`fork ${isSame ? "same" : "differs"} ${name}`);
+            witness.count("fork", { outcome: isSame ? "same" : "differs", rule: name });
             if (!isSame) {
               const fields = { method, request: own.about, copy: other.about };
               reporter.report(name, "a copy was answered differently", { level: "info", fields });

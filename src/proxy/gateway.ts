@@ -70,6 +70,7 @@ export async function openGateway(
     isReady: server.isReady,
     without: gate === null ? server.without : new Set([...server.without, "authorization"]),
     maxConnections: limits.maxConnections,
+    tap: hub.tap,
     onTrouble(rule, text, refusal) {
       hub.witness.trouble(rule, text);
       if (refusal?.status === 401 || refusal?.status === 403) {

@@ -15,7 +15,7 @@ import { freezeDeeply } from "./freeze.ts";
 import { checkBind, type ListenOptions, openGateway } from "./gateway.ts";
 import { readLimits } from "./fit-limits.ts";
 import type { Hub } from "./hub.ts";
-import { adopt, type Judging, needsEngine, openHub, readToolPatterns, startJudging } from "./judging.ts";
+import { adopt, type Attached, type Judging, needsEngine, openHub, readToolPatterns, startJudging } from "./judging.ts";
 import { DEFAULT_TIMEOUTS, type Limits, type Timeouts } from "./limits.ts";
 import type { ProxyConfig } from "./model.ts";
 import { composeHeaders, readLog } from "./options.ts";
@@ -48,12 +48,12 @@ interface Running {
 }
 
 /** Starts a proxy that speaks HTTP on one side or both. Resolves when it works; rejects with a ProxyError. */
-export async function createHttpProxy(options: ProxyOptions): Promise<Proxy> {
+export async function createHttpProxy(options: ProxyOptions, attached: Attached = {}): Promise<Proxy> {
   const log = readLog(options);
   const limits = readLimits(options, log);
   makeRoomFor(limits.maxMessageBytes);
   const timeouts = { ...DEFAULT_TIMEOUTS, ...options.timeouts };
-  const shared = { log, limits, timeouts };
+  const shared = { log, limits, timeouts, attached };
   const judged = needsEngine(options) ? await startJudging(options, shared) : null;
   const hub = judged?.hub ?? (await openHub(options, shared));
   const parts = { ...shared, hub, judged };
@@ -101,7 +101,7 @@ async function startRemote(options: ProxyOptions, parts: Parts): Promise<Running
     // A login needs somebody at a screen: whoever started us with a client on stdin.
     loginDirectory: listen === null ? loginDirectory : null,
     onChange(isThere) {
-      log.warn(isThere ? "the server is back" : "the server cannot be reached");
+      log.warn(isThere ? "the server is back" : "the server cannot be reached", { server: hub.server });
       connection?.change(isThere ? "connected" : "disconnected");
       if (isThere || onLoss === "keep") return;
       isLost = true;

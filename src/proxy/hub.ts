@@ -9,20 +9,27 @@ import { createToolFilter } from "../policy/tool-filter.ts";
 import type { AuditEvent, PolicyStamp } from "../record/event.ts";
 import type { Log } from "../record/log/log.ts";
 import { createReporter, type Reporter } from "../record/log/report.ts";
+import type { Observer } from "../record/observers.ts";
 import { createWitness, type Witness } from "../record/witness.ts";
 import type { Rulebook } from "../relay/decide.ts";
 import type { Catalogue } from "../session/catalogue.ts";
+import { type ServerId, UNNAMED_SERVER } from "../session/session-view.ts";
+import type { Tap } from "../wire/tap.ts";
 import type { Limits, Timeouts } from "./limits.ts";
 import { createNameFilters, type NamePolicy, readNames, type ToolManners } from "./names.ts";
 import type { PinKeeper } from "./pin-keeper.ts";
 import { stampPolicy } from "./policy-stamp.ts";
+import { createSafeTap } from "./safe-tap.ts";
 
 /** What all conversations of one proxy have in common: what decides, and who sees it. */
 export interface Hub {
+  readonly server: ServerId;
   readonly rulebook: Rulebook;
   readonly witness: Witness;
   readonly reporter: Reporter;
   readonly seats: SeatOptions;
+  /** Sees the bytes at the edges; null where nothing is attached. */
+  readonly tap: Tap | null;
   readonly makePolicy: MakePolicy;
   /** How lists are kept. */
   readonly tools: Pick<ToolManners, "cache" | "refresh">;
@@ -46,34 +53,43 @@ export interface HubOptions {
   readonly policyFolder: string | null;
   /** Whether the policy only watches. */
   readonly observe?: boolean;
-  /** What the server is called in the audit log. */
-  readonly server?: string | null;
+  /** Which server it is; null where there is nobody who could see that. */
+  readonly server?: ServerId | null;
+  /** Are told what happens. */
+  readonly observers?: readonly Observer[];
+  /** Sees the bytes at the edges. */
+  readonly tap?: Tap | null;
 }
 
 const now = (): number => performance.now();
 
 /** Makes what decides and what sees. */
 export function createHub(options: HubOptions): Hub {
-  const { deny, allow, pins = null, log, audit, auditAll, limits, timeouts, observe = false, server = null } = options;
+  const { deny, allow, pins = null, log, audit, auditAll, limits, timeouts, observe = false, observers = [] } = options;
+  const server = options.server ?? UNNAMED_SERVER;
   const names = options.names ?? namesIn(options.policy);
   const reporter = createReporter(log, now);
   const interceptor = options.policy?.interceptor ?? null;
   const stamp = stampPolicy({ deny, allow, names, interceptor, observe });
   const stampNow = (): PolicyStamp | undefined => rulebook.current.stamp;
-  const witness = createWitness({ reporter, audit, auditAll, time: Date.now, now, server, stamp: stampNow });
+  const seen = { reporter, audit, auditAll, time: Date.now, now, server, stamp: stampNow, observers };
+  const witness = createWitness(seen);
   const makePolicy = createPolicyMaker(log, reporter, pins);
   const policy = makePolicy(options, names, null);
   const rulebook: Rulebook = { current: { policy, chain: null, observe: false, stamp } };
   const { cache, refresh } = names.tools;
   return {
+    server,
     rulebook,
     witness,
     reporter,
+    tap: options.tap == null ? null : createSafeTap(options.tap, reporter),
     makePolicy,
     tools: { cache, refresh },
     seats: {
       rulebook,
       witness,
+      server,
       maxOpenCalls: limits.maxOpenCalls,
       maxParkedBytes: limits.maxParkedBytes,
       maxDepth: Math.min(limits.maxDepth, MAX_DEPTH),

@@ -1,7 +1,10 @@
 import type { NameSettings, PolicySettings } from "../config/settings.ts";
 import type { Pattern } from "../policy/patterns.ts";
 import type { Log } from "../record/log/log.ts";
+import type { Observer } from "../record/observers.ts";
+import type { Tap } from "../wire/tap.ts";
 import type { Engine } from "./engine.ts";
+import { tellPlainly } from "./happenings.ts";
 import { createHub, type Hub, loadResultJudge, namesIn } from "./hub.ts";
 import type { Limits, Timeouts } from "./limits.ts";
 import { type NamePolicy, openNamedPins, readNames } from "./names.ts";
@@ -18,6 +21,13 @@ interface Parts {
   readonly log: Log;
   readonly limits: Limits;
   readonly timeouts: Timeouts;
+  readonly attached?: Attached;
+}
+
+/** Parts of ours that see what happens from inside, which a program that uses the library does not. */
+export interface Attached {
+  readonly observers?: readonly Observer[];
+  readonly tap?: Tap;
 }
 
 /** Whether there is more to judge by than names. The engine is loaded only then. */
@@ -26,22 +36,38 @@ export function needsEngine({ policy, interceptors = [], observe = false }: Prox
 }
 
 /** Makes the hub. What is an option takes the place of what a policy says. */
-export async function openHub(options: ProxyOptions, { log, limits, timeouts }: Parts): Promise<Hub> {
+export async function openHub(options: ProxyOptions, { log, limits, timeouts, attached = {} }: Parts): Promise<Hub> {
   const { audit = null, auditAll = false, policy = null, policyFolder = null, observe = false } = options;
   const deny = readToolPatterns(options, "deny");
   const allow = readToolPatterns(options, "allow");
   const names = overlay(namesIn(policy), readNames(options.names));
   const pins = await openNamedPins(names, options, log);
   const judges = { deny, allow, names, pins, policy, policyFolder, observe };
-  // What it takes to find out is only needed for the log.
-  const server = audit === null ? null : (await import("./server-name.ts")).nameServer(options);
-  const hub = createHub({ ...judges, server, log, audit, auditAll, limits, timeouts });
+  const observers = [...(attached.observers ?? []), ...(options.observers ?? []).map(tellPlainly)];
+  // Between a client and a child on stdio, what it takes to name the command is loaded only where somebody can see the name.
+  const isSeen = audit !== null || observers.length > 0 || needsEngine(options) || !isOnStdio(options);
+  const server = isSeen ? (await import("./server-name.ts")).nameServer(options) : null;
+  const hub = createHub({
+    ...judges,
+    server,
+    observers,
+    tap: attached.tap ?? null,
+    log,
+    audit,
+    auditAll,
+    limits,
+    timeouts,
+  });
   const results = await loadResultJudge(options.validate ?? policy?.validate ?? "lists", hub.reporter);
   if (results !== null) {
     const { current } = hub.rulebook;
     hub.rulebook.current = { ...current, policy: { ...current.policy, results } };
   }
   return hub;
+}
+
+function isOnStdio({ upstream, listen }: ProxyOptions): boolean {
+  return upstream === undefined && listen === undefined;
 }
 
 /** The patterns for tools: those that are an option, or else those of the policy. */

@@ -35,6 +35,7 @@ export function checkOptions(options: SharedOptions, known: readonly string[]): 
   check(values, "cwd", (value) => typeof value === "string" && value !== "", "the path of a directory");
   check(values, "client", isObject, "an object with the streams input and output");
   check(values, "audit", (value) => value === null || typeof value === "function", "a function, or null");
+  check(values, "observers", isFunctions, "a list of functions");
   check(values, "log", (value) => value === null || isLog(value), "a log, such as from createLog, or null");
   check(values, "timeoutMs", isWholePositive, "a positive whole number of milliseconds");
   check(values, "validate", (value) => value === "lists" || value === "results", '"lists" or "results"');
@@ -122,6 +123,10 @@ export function checkMembers(value: unknown, where: string, known: readonly stri
 
 function isObject(value: unknown): value is object {
   return typeof value === "object" && value !== null;
+}
+
+function isFunctions(value: unknown): boolean {
+  return Array.isArray(value) && value.every((each) => typeof each === "function");
 }
 
 function isTexts(value: unknown): boolean {

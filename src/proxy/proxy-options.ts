@@ -6,6 +6,7 @@ import type { Log } from "../record/log/log.ts";
 import type { Interceptor } from "../rules/interceptors/interceptor.ts";
 import type { UpstreamConnection } from "./connection.ts";
 import type { ClientSide, ConversationEnd } from "./conversation.ts";
+import type { ProxyObserver } from "./happenings.ts";
 import type { Limits, Timeouts } from "./limits.ts";
 import type { ProxyConfig, SessionStatistics } from "./model.ts";
 import type { NameOptions } from "./names.ts";
@@ -45,6 +46,8 @@ export interface ProxyOptions {
   readonly audit?: ((event: AuditEvent) => void) | null;
   /** Whether `audit` is also called for messages that simply pass, and for responses. */
   readonly auditAll?: boolean;
+  /** Functions that are called when something happens: sessions, judged messages, problems, counts, other policies. */
+  readonly observers?: readonly ProxyObserver[];
   readonly limits?: Partial<Limits>;
   readonly timeouts?: Partial<Timeouts>;
   /**

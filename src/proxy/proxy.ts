@@ -4,7 +4,7 @@ import { createSeat, type Say } from "../bridge/seats.ts";
 import { startChild } from "../link/child.ts";
 import { type Conversation, type ConversationEnd, createConversation } from "./conversation.ts";
 import { createConnection } from "./connection.ts";
-import { adopt, needsEngine, openHub, startJudging } from "./judging.ts";
+import { adopt, type Attached, needsEngine, openHub, startJudging } from "./judging.ts";
 import { DEFAULT_LIMITS, DEFAULT_TIMEOUTS } from "./limits.ts";
 import { checkOptions, readLog } from "./options.ts";
 import type { Proxy, ProxyOptions } from "./proxy-options.ts";
@@ -27,6 +27,7 @@ const OPTIONS = [
   "log",
   "audit",
   "auditAll",
+  "observers",
   "limits",
   "timeouts",
   "policy",
@@ -37,17 +38,22 @@ const OPTIONS = [
 ] as const;
 
 /** Starts a proxy between clients and a server. Resolves when the server has started, or the server at the URL has responded. */
-export async function createProxy(options: ProxyOptions): Promise<Proxy> {
+export function createProxy(options: ProxyOptions): Promise<Proxy> {
+  return openProxy(options);
+}
+
+/** The same, with parts of Fairlead attached that see what happens from inside. */
+export async function openProxy(options: ProxyOptions, attached: Attached = {}): Promise<Proxy> {
   checkOptions(options, OPTIONS);
   if (options.upstream !== undefined || options.listen !== undefined) {
     const { createHttpProxy } = await import("./http-proxy.ts");
-    return createHttpProxy(options);
+    return createHttpProxy(options, attached);
   }
   const log = readLog(options);
   const limits = { ...DEFAULT_LIMITS, ...options.limits };
   const timeouts = { ...DEFAULT_TIMEOUTS, ...options.timeouts };
   const [command, ...args] = options.command ?? [];
-  const parts = { log, limits, timeouts };
+  const parts = { log, limits, timeouts, attached };
   // What cannot be followed is said before anything is started.
   const judged = needsEngine(options) ? await startJudging(options, parts) : null;
   // First of all: while the server starts, the rest of us can get ready.
@@ -67,6 +73,7 @@ export async function createProxy(options: ProxyOptions): Promise<Proxy> {
   const say: Say = (direction, payload) =>
     (direction === "up" ? conversation.toServer : conversation.toClient).writeLine(payload);
   const { session, passage } = createSeat(hub.seats, say, { onExhausted: () => conversation.stop() });
+  witness.opened(session);
   conversation = createConversation({
     client: options.client ?? { input: process.stdin, output: process.stdout },
     child,
@@ -75,6 +82,7 @@ export async function createProxy(options: ProxyOptions): Promise<Proxy> {
     maxBufferBytes: limits.maxBufferBytes,
     graceMs: timeouts.childGrace,
     slowReaderMs: timeouts.slowReader,
+    tap: hub.tap,
   });
   const connection = createConnection({
     url: null,

@@ -67,6 +67,7 @@ export async function findRemote(options: RemoteOptions): Promise<RemoteServer> 
     ca,
     env: process.env,
     maxConnections: limits.maxUpstreamConnections,
+    tap: hub.tap,
     onShortage: createAlarm((detail) => hub.witness.trouble("http:no-room", `could not send a request: ${detail}`)),
   };
   const pool = createPool(address, connecting, () => watch?.suspect());
@@ -234,7 +235,10 @@ export function joinRemote(
     maxMessageBytes: limits.maxMessageBytes,
     maxBufferBytes: limits.maxBufferBytes,
     slowReaderMs: timeouts.slowReader,
+    tap: hub.tap,
   });
+
+  hub.witness.opened(seat.session);
 
   async function run(): Promise<ConversationEnd> {
     end = await server.open(client.listener, () => leave?.("lost"), seat.session);

@@ -30,22 +30,26 @@ export async function createChildService(
   const { paths, server, hub, limits, timeouts, log } = options;
   const [command, ...args] = server.command;
   const { env, cwd } = server;
+  const { server: id } = hub;
   const nursery =
     options.nursery ?? (await openNursery({ command, args, env, cwd, onTrouble: (text) => log.warn(text) }));
   const ends = new Set<ServerEnd>();
 
   async function open(listener: ServerListener, onEnd: () => void): Promise<ServerEnd> {
     const child = await nursery.take();
-    log.debug("started", { command, pid: child.pid });
+    log.debug("started", { command, pid: child.pid, server: id });
     const end = createChildEnd({
       child,
       listener,
       maxMessageBytes: limits.maxMessageBytes,
       maxBufferBytes: limits.maxBufferBytes,
       graceMs: timeouts.childGrace,
+      tap: hub.tap,
       onEnd() {
         ends.delete(end);
-        void child.ended.then(({ code, signal }) => log.warn("a server ended", { pid: child.pid, code, signal }));
+        void child.ended.then(({ code, signal }) =>
+          log.warn("a server ended", { pid: child.pid, code, signal, server: id }),
+        );
         onEnd();
       },
     });

@@ -99,8 +99,11 @@ export function createRemoteService({
   }
 
   const guests = createGuestBook({
-    seat: (owner, sayFor, onExhausted) => createSeat(hub.seats, sayFor, { known: knowledge, owner, onExhausted }),
+    seat: (owner, sayFor, onExhausted) =>
+      createSeat(hub.seats, sayFor, { known: knowledge, owner, transport: "streamable-http", onExhausted }),
     say,
+    onOpened: (session) => hub.witness.opened(session),
+    onClosed: (session) => hub.witness.closed(session),
     onExhausted(guest) {
       guests.end(guest);
       if (guest.id === null) return;

@@ -1,23 +1,25 @@
 import type { Outcome } from "../action/outcome.ts";
-import type { Envelope } from "../message/envelope.ts";
-import { spell } from "../message/id.ts";
 import type { Gist } from "../message/gist.ts";
-import type { Direction, Message } from "../message/message.ts";
-import type { Class } from "../message/methods.ts";
-import { readText } from "../message/text.ts";
+import { spell } from "../message/id.ts";
+import type { Direction } from "../message/message.ts";
 import type { Decision } from "../policy/verdict.ts";
-import { type ClientInfo, readClaimedInfo } from "../session/owner.ts";
-import type { SessionView } from "../session/session-view.ts";
+import type { ServerId, SessionView } from "../session/session-view.ts";
 import type { Turn } from "../session/turn.ts";
+import { classOf, describeJudged, describeLost, type EventClocks, TOO_LARGE_RULE } from "./audit-event.ts";
+import { type CountName, createCounts, type Labels } from "./counts.ts";
 import type { AuditEvent, PolicyStamp } from "./event.ts";
 import { createLoginRefusals, type LoginRefusal } from "./login-refusals.ts";
 import { describeRefusal, sender } from "./log/refusal.ts";
 import type { Reporter } from "./log/report.ts";
+import { createObservers, type Held, type Observer, whoIs } from "./observers.ts";
 
-/** Sees what becomes of every message, and tells whoever should know: the audit log, the log for people. */
+/**
+ * Is told all that happens, and tells those who should know: the audit log, which alone may refuse; then the counts and the
+ * log for people; then the observers, in the order in which they were added.
+ */
 export interface Witness {
-  /** `came` is the message as it came, where the turn has it changed; `stamp` is the policy it was judged by. */
-  saw(turn: Turn, decision: Decision, outcome: Outcome, came?: Message, stamp?: PolicyStamp): void;
+  /** What became of a message; `stamp` is the policy it was judged by. Throws where the message must be audited and is not. */
+  saw(turn: Turn, decision: Decision, outcome: Outcome, stamp?: PolicyStamp): void;
   /** A message that was too large to keep. */
   lost(session: SessionView, direction: Direction, gist: Gist, bytes: number, stamp?: PolicyStamp): void;
   /** A request that was refused for want of permission. */
@@ -25,176 +27,126 @@ export interface Witness {
   /** Something that is wrong, but with no single message. */
   trouble(rule: string, text: string): void;
   /** Counts something beside messages, or adds to a number that people want to know. */
-  count(what: string, by?: number): void;
+  count(name: CountName, labels: Labels, by?: number): void;
   /** How many messages passed, and how many of the others met which end by which rule. */
   counts(): Record<string, number>;
-  /** Writes what was only counted so far. */
+  /** A session of a client has begun. */
+  opened(session: SessionView): void;
+  /** The handshake of a session is over. Says nothing where it was not opened: some handshakes begin no session. */
+  introduced(session: SessionView): void;
+  /** A session is over. Says so once, and only where it was opened. */
+  closed(session: SessionView): void;
+  /** The sessions that are open. */
+  sessions(): readonly SessionView[];
+  /** A message waits for somebody to decide. */
+  held(held: Held): void;
+  /** It does not wait any more: somebody has decided, or nobody has in time. */
+  released(held: Held, by: string | null): void;
+  /** Another policy holds from now on. */
+  changedPolicy(stamp: PolicyStamp): void;
+  /** Adds an observer, and returns how to remove it. */
+  observe(observer: Observer): () => void;
+  /** Closes the sessions that are still open, and writes what was only counted so far. */
   end(): void;
 }
 
 /** How a witness is made. */
-export interface WitnessOptions {
+export interface WitnessOptions extends EventClocks {
   readonly reporter: Reporter;
   /** Takes what is to be audited, or null where nothing is. */
   readonly audit: ((event: AuditEvent) => void) | null;
   /** Whether the messages that simply pass are audited too. */
   readonly auditAll: boolean;
-  /** The time on a wall. */
-  readonly time: () => number;
-  /** Milliseconds on the clock the session uses. */
-  readonly now: () => number;
-  /** What the server is called in the audit log. */
-  readonly server?: string | null;
+  /** The server, for what belongs to no session. */
+  readonly server?: ServerId | null;
   /** The policy that holds now, for what no policy judged. */
   readonly stamp?: () => PolicyStamp | undefined;
+  readonly observers?: readonly Observer[];
 }
 
 /** Makes a witness. */
 export function createWitness(options: WitnessOptions): Witness {
-  const { reporter, audit, auditAll, time, now, server = null, stamp: current = () => undefined } = options;
+  const { reporter, audit, auditAll, time, server = null, stamp: current = () => undefined } = options;
   let passed = 0;
-  const others = new Map<string, number>();
+  const counts = createCounts();
+  const sessions = new Set<SessionView>();
+  const observers = createObservers(reporter);
+  for (const observer of options.observers ?? []) observers.add(observer);
   const logins =
     audit === null ? null : createLoginRefusals({ audit, server, time, policy: () => current()?.version ?? null });
 
-  function count(what: string, by = 1): void {
-    others.set(what, (others.get(what) ?? 0) + by);
+  function tellAudit(turn: Turn, decision: Decision, outcome: Outcome, stamp: PolicyStamp | undefined): void {
+    if (audit === null) return;
+    const isPlain = decision.rule === null && decision.note === undefined;
+    if (!auditAll && isPlain && classOf(turn.message.envelope) === "pass") return;
+    audit(describeJudged(turn, decision, outcome, stamp, options));
   }
 
-  function tellAudit(
-    turn: Turn,
-    decision: Decision,
-    outcome: Outcome,
-    { start, end }: Message,
-    stamp: PolicyStamp | undefined,
-  ): void {
-    const { verdict, rule, note = null, about = null } = decision;
-    const { envelope, direction } = turn.message;
-    if (audit === null) return;
-    const level = classOf(envelope);
-    if (!auditAll && level === "pass" && rule === null && note === null) return;
-    const call = turn.answers ?? turn.opens;
-    // Member by member: spread in, so many members would make it a dictionary, and tens of times slower to read.
-    audit({
-      time: time(),
-      session: turn.session.id,
-      direction,
-      kind: envelope.kind,
-      method: call?.method.name ?? ("method" in envelope ? envelope.method.name : null),
-      tool: call?.subject ?? about,
-      cut: lengthOfCut(turn),
-      id: "id" in envelope && envelope.id !== null ? spell(envelope.id) : null,
-      bytes: end - start,
-      class: level,
-      verdict: verdict.do,
-      rule,
-      note,
-      latency: turn.answers === undefined ? null : now() - turn.answers.since,
-      sent: typeof outcome.onward === "string" ? null : outcome.onward.length,
-      identity: turn.session.identity,
-      client: clientOf(turn),
-      server,
-      mcpSession: turn.session.mcpSession,
-      policy: stamp?.version ?? null,
-      reason: reasonOf(decision),
-      metadata: rule === null ? null : (stamp?.metadata(rule) ?? null),
-      status: null,
-      address: null,
-      times: null,
-    });
+  function count(name: CountName, labels: Labels, by = 1): void {
+    counts.add(name, labels, by);
+    if (observers.size > 0) observers.tell({ at: "counted", name, labels, by });
+  }
+
+  function close(session: SessionView): void {
+    if (!sessions.delete(session)) return;
+    if (observers.size > 0) observers.tell({ at: "session", state: "closed", who: whoIs(session) });
   }
 
   return {
-    counts: () => ({ passed, ...Object.fromEntries(others) }),
-    saw(turn, decision, outcome, came = turn.message, stamp) {
+    saw(turn, decision, outcome, stamp) {
       // First: what cannot be audited may not pass, and then none of this was so.
-      tellAudit(turn, decision, outcome, came, stamp);
+      tellAudit(turn, decision, outcome, stamp);
       const { verdict, rule, about = null, why = null } = decision;
       if (verdict.do === "pass") passed++;
-      else count(`${verdict.do} ${rule}`);
+      else counts.add("message", { verdict: verdict.do, rule: String(rule) }, 1);
       if (rule !== null && (verdict.do === "deny" || verdict.do === "drop")) {
         const { text, ...details } = describeRefusal(turn, verdict.do, rule, about, why);
         reporter.report(rule, text, details);
       }
+      if (observers.size > 0) observers.tell({ at: "judged", turn, decision, outcome, stamp });
     },
-    lost(session, direction, { id }, bytes, stamp) {
-      count("deny strict:too-large");
-      reporter.report("strict:too-large", `refused a message of ${bytes} bytes from the ${sender(direction)}`);
-      audit?.({
-        time: time(),
-        session: session.id,
-        direction,
-        kind: "opaque",
-        method: null,
-        tool: null,
-        cut: null,
-        id: id === null ? null : spell(id),
-        bytes,
-        class: "log",
-        verdict: "deny",
-        rule: "strict:too-large",
-        note: null,
-        latency: null,
-        sent: null,
-        identity: session.identity,
-        client: session.clientInfo(),
-        server,
-        mcpSession: session.mcpSession,
-        policy: stamp?.version ?? null,
-        reason: null,
-        metadata: null,
-        status: null,
-        address: null,
-        times: null,
-      });
+    lost(session, direction, gist, bytes, stamp) {
+      const rule = TOO_LARGE_RULE;
+      const lost = { session, direction, id: gist.id === null ? null : spell(gist.id), bytes, stamp };
+      counts.add("message", { verdict: "deny", rule }, 1);
+      reporter.report(rule, `refused a message of ${bytes} bytes from the ${sender(direction)}`);
+      audit?.(describeLost(lost, options));
+      if (observers.size > 0) observers.tell({ at: "lost", rule, ...lost });
     },
     refusedLogin(refusal) {
-      count(refusal.by === "us" ? `deny ${refusal.rule}` : "login refused by the server");
+      count("login", { by: refusal.by, rule: refusal.rule });
       logins?.refused(refusal);
     },
+    trouble(rule, text) {
+      reporter.report(rule, text);
+      if (observers.size > 0) observers.tell({ at: "trouble", rule, text });
+    },
     count,
-    trouble: (rule, text) => reporter.report(rule, text),
-    end: () => logins?.end(),
+    counts: () => ({ passed, ...counts.print() }),
+    opened(session) {
+      if (sessions.has(session)) return;
+      sessions.add(session);
+      if (observers.size > 0) observers.tell({ at: "session", state: "opened", who: whoIs(session) });
+    },
+    introduced(session) {
+      if (observers.size === 0 || !sessions.has(session)) return;
+      observers.tell({ at: "session", state: "introduced", who: whoIs(session) });
+    },
+    closed: close,
+    sessions: () => [...sessions],
+    held(held) {
+      if (observers.size > 0) observers.tell({ at: "held", held });
+    },
+    released(held, by) {
+      if (observers.size > 0) observers.tell({ at: "released", held, by });
+    },
+    changedPolicy(stamp) {
+      if (observers.size > 0) observers.tell({ at: "policy", version: stamp.version });
+    },
+    observe: (observer) => observers.add(observer),
+    end() {
+      for (const session of sessions) close(session);
+      logins?.end();
+    },
   };
-}
-
-/** By the handshake; since 2026-07-28 a client says in each request who it is. */
-function clientOf({ session, message: { bytes, direction, envelope } }: Turn): ClientInfo | null {
-  const known = session.clientInfo();
-  if (known !== null || direction !== "up" || envelope.kind !== "request") return known;
-  return readClaimedInfo(bytes, envelope.params);
-}
-
-/** What whoever waits is told, or the beginning of it; for what nobody waits for, what they would have been told. */
-function reasonOf({ verdict }: Decision): string | null {
-  const reason = verdict.do === "deny" ? verdict.error.message : verdict.do === "drop" ? verdict.reason : undefined;
-  if (reason === undefined) return null;
-  return reason.length > MAX_REASON_CHARACTERS ? `${reason.slice(0, MAX_REASON_CHARACTERS)}…` : reason;
-}
-
-const MAX_REASON_CHARACTERS = 500;
-
-/** How long the subject of a request was, where the session has kept only its start. */
-function lengthOfCut({ message: { bytes, envelope }, opens }: Turn): number | null {
-  if (envelope.kind !== "request" || envelope.subject === null || typeof opens?.subject !== "string") return null;
-  const { start, end } = envelope.subject;
-  const { length } = opens.subject;
-  if (end - start - 2 === length) return null; // usually: a character for a byte between the quotes
-  const whole = readText(bytes, start + 1, end - 1).length;
-  return whole > length ? whole : null;
-}
-
-/** Answers are passed, requests have the class of their method, and what cannot be read is worth a line. */
-function classOf(envelope: Envelope): Class {
-  switch (envelope.kind) {
-    case "request":
-    case "notification":
-      return envelope.method.class;
-    case "result":
-    case "error":
-      return "pass";
-    case "batch":
-    case "opaque":
-      return "log";
-  }
 }

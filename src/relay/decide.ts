@@ -36,8 +36,8 @@ export interface DecideOptions {
   readonly learner: Learner;
   readonly witness: Witness;
   readonly room: WaitingRoom;
-  /** By the rules that hold now, unless others are given; `came` is the message as it came, where the turn has it changed. */
-  readonly settle: (turn: Turn, decision: Decision, rules?: Rules, came?: Message) => Outcome;
+  /** Carries a decision out, by the rules that hold now unless others are given. */
+  readonly settle: (turn: Turn, decision: Decision, rules?: Rules) => Outcome;
 }
 
 /** Decides about a message, all of it by the same rules, and has that carried out. */
@@ -108,19 +108,18 @@ export function createDecide({ session, learner, witness, room, settle }: Decide
     const { envelope, bytes } = message;
     let changed: Turn = { ...turn, message };
     if (turn.opens !== undefined) {
-      changed = { ...session.observe(message, { ...turn.exchange, mirrored: null }), exchange: turn.exchange };
+      const { came, exchange } = turn;
+      changed = { ...session.observe(message, { ...exchange, mirrored: null }), came, exchange };
       if (changed.opens !== undefined) changed.opens.memo = turn.opens.memo;
     } else if (turn.list !== null && envelope.kind === "result")
       changed = { ...changed, list: readToolPage(bytes, envelope.result) ?? "unreadable" };
     const judged = judge(rules.policy, changed);
-    return judged.verdict.do === "pass"
-      ? letGo(changed, walked, walked, rules, turn.message)
-      : settle(changed, judged, rules, turn.message);
+    return judged.verdict.do === "pass" ? letGo(changed, walked, walked, rules) : settle(changed, judged, rules);
   }
 
   /** Lets a message go on, and its copies with it. */
-  function letGo(turn: Turn, decision: Decision, { sendCopies }: Walked, rules: Rules, came = turn.message): Outcome {
-    const outcome = settle(turn, decision, rules, came);
+  function letGo(turn: Turn, decision: Decision, { sendCopies }: Walked, rules: Rules): Outcome {
+    const outcome = settle(turn, decision, rules);
     if (outcome.onward !== "nothing") sendCopies?.();
     return outcome;
   }
@@ -149,7 +148,7 @@ export function createDecide({ session, learner, witness, room, settle }: Decide
     if (opens === undefined || !room.hasRoom(turn)) return settle(turn, UNKNOWN_LIST);
     // A copy: the message is a part of all that was read with it.
     const kept = whole(Buffer.from(message.bytes.subarray(message.start, message.end)));
-    const waiting: Turn = { ...turn, message: openMessage(kept, message.direction, exchange.breaks) };
+    const waiting: Turn = { ...turn, message: openMessage(kept, message.direction, exchange.breaks), came: kept };
     const known = learner.know(waiting).catch((error: unknown) => {
       witness.trouble("tools:no-list", `the tool list could not be fetched: ${(error as Error).message}`);
     });
@@ -176,7 +175,7 @@ function judgeFirst(turn: Turn, { policy, observe }: Rules, witness: Witness): D
   if (verdict.do === "reply") return PASS;
   const would = verdict.do === "park" ? (isDeniedByName(policy, turn) ? "deny" : null) : verdict.do;
   if (would === null) return PASS;
-  witness.count(`would ${would} ${rule}`);
+  witness.count("would", { action: would, rule });
   return { ...PASS, note: `would:${would}:${rule}` };
 }
 

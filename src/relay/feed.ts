@@ -23,12 +23,14 @@ export interface FeedOptions {
   /** Where messages go on, and where answers to their sender go. */
   readonly onward: Room;
   readonly back: Room;
+  /** Sees all bytes that come, before anything else does. */
+  readonly tapped?: ((bytes: Buffer) => void) | null | undefined;
   /** The source has ended, and all of it was taken. */
   readonly onEnd: () => void;
 }
 
 /** Begins to take lines from a stream. */
-export function createFeed({ source, maxMessageBytes, sink, onward, back, onEnd }: FeedOptions): Feed {
+export function createFeed({ source, maxMessageBytes, sink, onward, back, tapped, onEnd }: FeedOptions): Feed {
   const framer = createLineFramer(maxMessageBytes, sink);
   let answered = false; // since the last rest, something went back
   let held: Buffer | null = null; // what is left of a chunk while there is no room for what comes of it
@@ -74,6 +76,7 @@ export function createFeed({ source, maxMessageBytes, sink, onward, back, onEnd 
     onEnd();
   }
 
+  if (tapped != null) source.on("data", tapped);
   source.on("data", take);
   source.on("end", close);
   source.on("close", close);

@@ -26,8 +26,12 @@ export interface Outlet {
 const MAX_QUEUED_BYTES = 65_536;
 const LF = 0x0a;
 
-/** Makes an outlet of a stream. `onBroken` is called once if its reader goes away. */
-export function createOutlet(stream: Writable, onBroken: (error: Error) => void): Outlet {
+/** Makes an outlet of a stream. `onBroken` is called once if its reader goes away; `tapped` sees all bytes that are written. */
+export function createOutlet(
+  stream: Writable,
+  onBroken: (error: Error) => void,
+  tapped: ((bytes: Buffer) => void) | null = null,
+): Outlet {
   let waiting: (() => void)[] = [];
 
   // What is to be forwarded: one piece of one buffer.
@@ -68,6 +72,7 @@ export function createOutlet(stream: Writable, onBroken: (error: Error) => void)
 
   function write(bytes: Buffer): void {
     if (outlet.isClosed) return;
+    if (tapped !== null) tapped(bytes);
     stream.write(bytes);
     // Not what write() says: it says no to every large chunk, also to one that is gone already.
     if (stream.writableLength > MAX_QUEUED_BYTES) outlet.isFull = true;

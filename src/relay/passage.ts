@@ -153,9 +153,9 @@ export function createPassage(options: PassageOptions): Passage {
   }
 
   /** Carries a decision out, and keeps the book of who waits for what. */
-  function settle(turn: Turn, decision: Decision, rules: Rules = rulebook.current, came = turn.message): Outcome {
+  function settle(turn: Turn, decision: Decision, rules: Rules = rulebook.current): Outcome {
     const { verdict } = decision;
-    if (verdict.do === "park") return settle(turn, UNKNOWN_LIST, rules, came);
+    if (verdict.do === "park") return settle(turn, UNKNOWN_LIST, rules);
     const { direction } = turn.message;
     const { answers, opens, refersTo } = turn;
     if (answers !== undefined && answers.claim !== null) {
@@ -165,7 +165,7 @@ export function createPassage(options: PassageOptions): Passage {
     }
     const outcome = act(verdict, turn);
     // Before the book is changed: should it fail, the message is refused, and nothing is in the book.
-    witness.saw(turn, decision, outcome, came, rules.stamp);
+    witness.saw(turn, decision, outcome, rules.stamp);
     if (answers !== undefined) session.calls[opposite(direction)].close(answers);
     if (opens !== undefined && outcome.onward !== "nothing") session.calls[direction].open(opens);
     if (refersTo !== undefined) {
@@ -184,7 +184,7 @@ export function createPassage(options: PassageOptions): Passage {
     const held = room.release(call);
     if (held === undefined) return;
     try {
-      witness.saw(held.turn, decision ?? held.lost, NOTHING, held.turn.message, rulebook.current.stamp);
+      witness.saw(held.turn, decision ?? held.lost, NOTHING, rulebook.current.stamp);
     } catch (error) {
       witness.trouble("internal", String(error)); // the others who wait are told all the same
     }

@@ -17,13 +17,15 @@ export interface Pipe {
   readonly onward: Outlet;
   /** Where answers to their sender go. */
   readonly back: Outlet;
+  /** Sees all bytes that come from the source. */
+  readonly tapped?: ((bytes: Buffer) => void) | undefined;
 }
 
 /** What a pump needs beside its pipe. */
 export interface PumpOptions {
   readonly passage: Passage;
   readonly exchange: Exchange;
-  readonly witness: Witness;
+  readonly witness: Pick<Witness, "trouble">;
   readonly maxMessageBytes: number;
   /** Bytes of a message that is too large after which it is given up, also where it has not ended. */
   readonly maxBufferBytes?: number | undefined;
@@ -33,7 +35,7 @@ export interface PumpOptions {
  * Carries one direction of a conversation, message by message, until its source ends and nothing
  * it brought is waiting any more. Neighbours that pass leave in one write.
  */
-export function pump({ direction, source, onward, back }: Pipe, options: PumpOptions): Promise<void> {
+export function pump({ direction, source, onward, back, tapped }: Pipe, options: PumpOptions): Promise<void> {
   const { passage, exchange, witness, maxMessageBytes, maxBufferBytes } = options;
   let parked = 0;
   let ended = false; // nothing more comes, and all of it was taken
@@ -89,6 +91,7 @@ export function pump({ direction, source, onward, back }: Pipe, options: PumpOpt
     sink,
     onward,
     back,
+    tapped,
     onEnd() {
       ended = true;
       if (parked === 0) finish();

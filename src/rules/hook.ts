@@ -21,6 +21,8 @@ export interface HookEvent {
   readonly tool: string | null;
   readonly session: string | null;
   readonly identity: string | null;
+  /** The server that the message is for, or comes from. */
+  readonly server: string;
 }
 
 /** What a webhook or a script decided. */

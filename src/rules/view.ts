@@ -1,5 +1,6 @@
 import type { SessionFacts } from "../store/session-facts.ts";
 import type { Direction } from "../message/message.ts";
+import type { ServerId } from "../session/session-view.ts";
 import { createFieldMemo, type FieldMemo, type Part } from "./fields.ts";
 import { Unjudgeable } from "./unjudgeable.ts";
 import { beginWork, type Work } from "./work.ts";
@@ -20,6 +21,8 @@ export interface RuleView {
   readonly client: string | null;
   /** Who the client is: an authenticated subject, or what stands for one. */
   readonly identity: string | null;
+  /** The server that the session is with. */
+  readonly server: ServerId;
   readonly session: SessionFacts;
   /** All ids that the session goes by, that under which rules count and remember first. */
   sessionIds(): readonly string[];

@@ -2,6 +2,12 @@ import type { Era } from "../message/protocol.ts";
 import type { Catalogue } from "./catalogue.ts";
 import type { ClientInfo } from "./owner.ts";
 
+/** Which server: its URL, or its command line without secrets. There is one for now; nothing should rely on that. */
+export type ServerId = string;
+
+/** By which transport a client speaks to us. */
+export type ClientTransport = "stdio" | "streamable-http" | "sse";
+
 /** What policy may see of a session. */
 export interface SessionView {
   readonly id: string;
@@ -9,6 +15,9 @@ export interface SessionView {
   readonly scope: string;
   /** Who the client is. Null where that cannot be told, as on stdin. */
   readonly identity: string | null;
+  /** The server that the session is with. */
+  readonly server: ServerId;
+  readonly transport: ClientTransport;
   /** Who may be given a private answer again. */
   audience(): string;
   /** What the client calls itself, once it has said so. */
@@ -21,3 +30,6 @@ export interface SessionView {
   revision(): string | null;
   catalogue(era: Era): Catalogue;
 }
+
+/** The id of the server where nobody has named it: where there is nobody who could see it. */
+export const UNNAMED_SERVER: ServerId = "server";

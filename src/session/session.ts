@@ -24,7 +24,7 @@ import type { Exchange } from "./exchange.ts";
 import { disagrees } from "./mirrored.ts";
 import { type ClientInfo, type Owner, readClientInfo } from "./owner.ts";
 import type { Question } from "./question.ts";
-import type { SessionView } from "./session-view.ts";
+import { type ClientTransport, type ServerId, type SessionView, UNNAMED_SERVER } from "./session-view.ts";
 import { isNotFound, readCursor, readToolPage } from "./tool-page.ts";
 import { beginTurn, type Turn, type TurnDraft } from "./turn.ts";
 
@@ -56,6 +56,9 @@ export interface SessionOptions {
   readonly id?: string;
   /** Whose it is, where more than one session may be the same one's. */
   readonly owner?: Owner;
+  /** The server it is with, and how its client comes: on stdin, unless said otherwise. */
+  readonly server?: ServerId | undefined;
+  readonly transport?: ClientTransport | undefined;
   readonly maxOpenCalls: number;
   /** Told once, when so many calls were abandoned that no more ids can be kept from being used again: the session must end. */
   readonly onExhausted?: () => void;
@@ -69,6 +72,8 @@ export interface SessionOptions {
   readonly readsEras?: () => boolean;
   /** Told when the whole tool list has been learnt, or learnt anew. */
   readonly onLearnt?: (catalogue: Catalogue) => void;
+  /** Told when the handshake of the older era is over: client and revision are known. */
+  readonly onIntroduced?: () => void;
   /** Sends a message of our own. */
   readonly say: (direction: Direction, payload: Buffer) => void;
   /** Milliseconds on a clock that does not jump. */
@@ -91,6 +96,8 @@ export function createSession(options: SessionOptions): Session {
     id,
     scope: options.owner?.scope ?? id,
     identity: options.owner?.identity ?? null,
+    server: options.server ?? UNNAMED_SERVER,
+    transport: options.transport ?? "stdio",
     audience: () => (isAdopted ? id : (options.owner?.audience ?? id)),
     adopt(scope) {
       isAdopted = true;
@@ -260,7 +267,10 @@ export function createSession(options: SessionOptions): Session {
   function greet(turn: TurnDraft, result: Span, call: Call): void {
     const { bytes } = turn.message;
     const isHandshake = call.method.name === "initialize";
-    if (isHandshake) revision = readString(bytes, findMember(bytes, result, "protocolVersion"));
+    if (isHandshake) {
+      revision = readString(bytes, findMember(bytes, result, "protocolVersion"));
+      if (revision !== null) options.onIntroduced?.();
+    }
     const capabilities = findMember(bytes, result, "capabilities");
     if (capabilities !== null && findMember(bytes, capabilities, "tools") === null) {
       catalogues[isHandshake ? "stateful" : "stateless"].learnNone("not-declared");

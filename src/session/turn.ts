@@ -1,4 +1,5 @@
 import type { Message } from "../message/message.ts";
+import type { Payload } from "../message/payload.ts";
 import type { Call } from "./call.ts";
 import type { Exchange } from "./exchange.ts";
 import type { SessionView } from "./session-view.ts";
@@ -7,7 +8,10 @@ import type { ToolPage } from "./tool-page.ts";
 /** A message in its conversation: what was said, and what it belongs to. */
 export interface Turn {
   readonly session: SessionView;
+  /** The message as it is by now: a rule may have changed it. */
   readonly message: Message;
+  /** The message as it came, before any change. */
+  readonly came: Payload;
   readonly exchange: Exchange;
   /** The call this message answers, or was meant to. */
   readonly answers: Call | undefined;
@@ -28,11 +32,12 @@ export interface Turn {
 /** A turn while the session is making it. All turns have the same shape: this is made for every message. */
 export type TurnDraft = { -readonly [Member in keyof Turn]: Turn[Member] };
 
-/** A turn of which nothing but the message is known yet. */
+/** A turn of which nothing but the message is known yet. What is changed later is `message`; `came` stays as it is set here. */
 export function beginTurn(session: SessionView, message: Message, exchange: Exchange): TurnDraft {
   return {
     session,
     message,
+    came: message,
     exchange,
     answers: undefined,
     opens: undefined,

@@ -37,7 +37,7 @@ export const SHOWN: readonly Plain[] = [
   plain("record/log/banner.ts", "MAX_CHARACTERS", 40),
   plain("record/log/log.ts", "MAX_LINE_CHARACTERS", 2000),
   plain("record/log/refusal.ts", "MAX_NAME_CHARACTERS", 200),
-  plain("record/witness.ts", "MAX_REASON_CHARACTERS", 500),
+  plain("record/audit-event.ts", "MAX_REASON_CHARACTERS", 500),
   plain("session/catalogue.ts", "MAX_FAULTS", 10),
   plain("text/nearest.ts", "MAX_CHARACTERS", 64),
 ];

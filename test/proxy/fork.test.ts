@@ -16,7 +16,9 @@ async function compare(own: Message, other: Message | Error): Promise<{ counted:
   const said: unknown[] = [];
   const fork = createFork({
     reporter: { report: (...what) => void said.push(what), end: () => {} },
-    witness: { count: (what: string) => void counted.push(what) } as never,
+    witness: {
+      count: (name: string, labels: object) => void counted.push([name, ...Object.values(labels)].join(" ")),
+    } as never,
     version: "0",
   });
   const asked = other instanceof Error ? Promise.reject(other) : Promise.resolve(other);

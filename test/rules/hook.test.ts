@@ -15,6 +15,7 @@ const EVENT: HookEvent = {
   tool: "read\u2028",
   session: null,
   identity: null,
+  server: "npx server",
 };
 
 test("an event holds the message as it is spelled, on one line", () => {

@@ -46,6 +46,7 @@ export function view(changes: Partial<RuleView> = {}): RuleView {
     tool: "read_file",
     client: "Tester",
     identity: null,
+    server: "npx server",
     session: SESSION,
     sessionIds: () => ["s1", "3f0c", "mcp-1"],
     mcpSession: "mcp-1",

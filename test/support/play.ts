@@ -51,6 +51,8 @@ export interface StageOptions {
   readonly audit?: (event: AuditEvent) => void;
   readonly onLearnt?: (catalogue: Catalogue) => void;
   readonly onExhausted?: () => void;
+  readonly onIntroduced?: () => void;
+  readonly server?: string;
 }
 
 /** A relay between two sides that tests speak for. Its clock is theirs. */
@@ -72,6 +74,8 @@ export function stage(policy: Policy, options: StageOptions = {}) {
     keepsTools: options.keepsTools ?? false,
     onLearnt: options.onLearnt ?? (() => {}),
     onExhausted: options.onExhausted ?? (() => {}),
+    onIntroduced: options.onIntroduced ?? (() => {}),
+    server: options.server,
     say: (direction, payload) => (direction === "up" ? toServer : toClient).writeLine(payload),
     now,
     ...(options.owner === undefined ? {} : { owner: options.owner }),

@@ -48,7 +48,7 @@ async function makeChain(
   const effects: SideEffects = { said: [], counted: [], metrics: [], told: [], forked: [], slept: [] };
   const services: ChainServices = {
     report: (level, rule, said) => void effects.said.push(`${level} ${rule} ${said}`),
-    count: (what) => void effects.counted.push(what),
+    count: (name, labels) => void effects.counted.push([name, ...Object.values(labels)].join(" ")),
     metric: (name, value) => void effects.metrics.push([name, value]),
     tell: (_, body) => void effects.told.push(body.toString()),
     ask: async (action, body) => (await options.hook?.(action, body.toString())) ?? { failure: "nobody there" },

@@ -2,6 +2,7 @@ import { HEADERS } from "../../message/protocol.ts";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import { ProxyError } from "../../errors.ts";
+import type { Tap } from "../../wire/tap.ts";
 import { networkOf } from "../network.ts";
 import { createShares, type Shares } from "../shares.ts";
 import { type ClientHead, readClientHead } from "./client-head.ts";
@@ -11,6 +12,7 @@ import { listen } from "./listen.ts";
 import { createOwed } from "./owed.ts";
 import { createPipeline } from "./pipeline.ts";
 import { replyError } from "./reply.ts";
+import { tapExchange } from "./tapped.ts";
 
 /** One request that may come in. */
 export interface Visit {
@@ -66,6 +68,8 @@ export interface DoorOptions {
   /** `refusal` says who was refused, where it was for want of permission. */
   readonly onTrouble: (rule: string, text: string, refusal?: DoorRefusal) => void;
   readonly maxConnections: number;
+  /** Sees the bytes of requests and responses; null where nothing is attached. */
+  readonly tap?: Tap | null;
   readonly times?: DoorTimes;
 }
 
@@ -126,6 +130,7 @@ export async function openDoor(options: DoorOptions): Promise<Door> {
   });
   const onRequest = (request: IncomingMessage, response: ServerResponse): void => {
     silent.delete(request.socket);
+    if (options.tap != null) tapExchange(options.tap, request, response);
     pass(request, response);
   };
   let server: Server;

@@ -1,12 +1,15 @@
 import type { Socket } from "node:net";
 import { ConnectionError, ProxyError } from "../../errors.ts";
 import type { ResponseHead } from "../../wire/http-head.ts";
+import type { ResponseSink } from "../../wire/http-response.ts";
+import type { Tap } from "../../wire/tap.ts";
 import { leaveTogether } from "../leave-together.ts";
 import { createShares } from "../shares.ts";
 import type { Address } from "./address.ts";
 import { headerOf } from "./head.ts";
 import { type ConnectOptions, openConnection } from "./connect.ts";
 import { type Connection, createConnection, hold } from "./connection.ts";
+import { tapRequest } from "./tapped.ts";
 import { writeRequest } from "./write-request.ts";
 
 /** A request to a server. */
@@ -28,6 +31,8 @@ export interface PoolOptions extends ConnectOptions {
   readonly maxConnections?: number;
   /** Told when a request cannot be sent for want of ours: of connections, or of file descriptors. */
   readonly onShortage?: (detail: string) => void;
+  /** Sees the bytes of requests and responses; null where nothing is attached. */
+  readonly tap?: Tap | null;
 }
 
 /** Who hears of the response. After `done` or `failed` nothing more comes. */
@@ -144,50 +149,48 @@ export function createPool(address: Address, options: PoolOptions, onTrouble: ()
         let hasLeft = false;
         let isAnswered = false;
         let idleLimitMs = IDLE_MS;
-        connection.reader.expect(
-          {
-            head(head) {
-              isAnswered = true;
-              if (!hasLeft) {
-                connection.socket.destroy();
-                return fail(
-                  new ConnectionError("INVALID_RESPONSE", "Connection lost", "a response before its request"),
-                );
-              }
-              idleLimitMs = idleLimit(head);
-              if (!isOver) listener.head(head);
-            },
-            body(bytes) {
-              if (!isOver) listener.body(bytes);
-            },
-            done(isReusable) {
-              current = undefined;
-              if (isReusable && !isOver) keep(connection, idleLimitMs);
-              else connection.socket.destroy();
-              if (isOver) return;
-              end();
-              listener.done();
-            },
-            fault(reason) {
+        const tapped = options.tap == null ? null : tapRequest(options.tap);
+        const sink: ResponseSink = {
+          head(head) {
+            isAnswered = true;
+            if (!hasLeft) {
               connection.socket.destroy();
-              if (isOver) return;
-              // A kept connection that the server closed, perhaps in the same moment and unseen. What may have
-              // been done already must not be done twice, so only what changes nothing is asked again.
-              if (isReused && !isAnswered && reason === "the connection closed" && method === "GET") {
-                return void open();
-              }
-              const code = reason === "the connection closed" && !isAnswered ? "REFUSED" : "INVALID_RESPONSE";
-              fail(new ConnectionError(code, "Connection lost", reason));
-            },
+              return fail(new ConnectionError("INVALID_RESPONSE", "Connection lost", "a response before its request"));
+            }
+            idleLimitMs = idleLimit(head);
+            if (!isOver) listener.head(head);
           },
-          method,
-        );
+          body(bytes) {
+            if (!isOver) listener.body(bytes);
+          },
+          done(isReusable) {
+            current = undefined;
+            if (isReusable && !isOver) keep(connection, idleLimitMs);
+            else connection.socket.destroy();
+            if (isOver) return;
+            end();
+            listener.done();
+          },
+          fault(reason) {
+            connection.socket.destroy();
+            if (isOver) return;
+            // A kept connection that the server closed, perhaps in the same moment and unseen. What may have
+            // been done already must not be done twice, so only what changes nothing is asked again.
+            if (isReused && !isAnswered && reason === "the connection closed" && method === "GET") {
+              return void open();
+            }
+            const code = reason === "the connection closed" && !isAnswered ? "REFUSED" : "INVALID_RESPONSE";
+            fail(new ConnectionError(code, "Connection lost", reason));
+          },
+        };
+        connection.reader.expect(tapped === null ? sink : tapped.watch(sink), method);
         if (isPaused) hold(connection, true);
         const leave = (): void => {
           if (isOver) return;
           hasLeft = true;
-          const head = `${method} ${path} HTTP/1.1\r\nHost: ${address.authority}\r\n${headers}${length}\r\n`;
-          writeRequest(connection.socket, head, body, sent);
+          const lines = `Host: ${address.authority}\r\n${headers}${length}`;
+          tapped?.sent(method, path, lines, body);
+          writeRequest(connection.socket, `${method} ${path} HTTP/1.1\r\n${lines}\r\n`, body, sent);
         };
         // Messages come in crowds. All else goes before whatever else is done now.
         if (body === null) leave();

@@ -173,9 +173,9 @@ function changeResult(walk: Walk, name: string, field: Field, value: Json): void
 const EMPTY = Buffer.from("{}");
 
 function event({ stop, turn }: Walk, rule: Rule, withMessage: boolean): Buffer {
-  const { method, tool, direction, identity, session } = stop.view;
+  const { method, tool, direction, identity, session, server } = stop.view;
   const about = { id: randomUUID(), time: new Date(), rule: rule.id, direction, method, identity };
-  return composeEvent({ ...about, tool: tool ?? null, session: session.id }, withMessage ? turn.message : null);
+  return composeEvent({ ...about, tool: tool ?? null, session: session.id, server }, withMessage ? turn.message : null);
 }
 
 /** Asks a webhook or a script, and does what it says. */

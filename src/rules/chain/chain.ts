@@ -206,7 +206,7 @@ export function createChain(options: ChainOptions): Chain {
       }
       if (would !== null) return note(walk, would, nameOf(rule));
     }
-    services.count(`would match ${nameOf(rule)}`);
+    services.count("would", { action: "match", rule: nameOf(rule) });
   }
 
   /** Goes to the messages inside, where anybody is interested. */

@@ -14,8 +14,8 @@ export interface ForkWatch {
 export interface ChainServices {
   /** Says something to people, under the name of a rule. */
   report(level: ActionOf<"log">["level"], rule: string, text: string, fields?: Readonly<Record<string, string>>): void;
-  /** Counts something, for people to read at the end. */
-  count(what: string): void;
+  /** Counts what a rule would have done, `action` and `rule`, or that it could not be followed, `rule`. */
+  count(name: "would" | "failed", labels: Readonly<Record<string, string>>): void;
   metric(name: string, value: number): void;
   /** Tells a webhook something and waits for nothing. */
   tell(action: ActionOf<"webhook">, body: Buffer): void;

@@ -6,7 +6,7 @@ import type { Part } from "../fields.ts";
 import type { RuleView } from "../view.ts";
 import type { SessionFacts } from "../../store/session-facts.ts";
 import { readClientName } from "../../session/owner.ts";
-import type { SessionView } from "../../session/session-view.ts";
+import type { ServerId, SessionView } from "../../session/session-view.ts";
 
 /**
  * What rules see of one message. A class, because one is made for every message: what few rules ask for is found out when
@@ -46,6 +46,10 @@ export class View implements RuleView {
 
   get identity(): string | null {
     return this.#owner.identity;
+  }
+
+  get server(): ServerId {
+    return this.#owner.server;
   }
 
   get mcpSession(): string | null {

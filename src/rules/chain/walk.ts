@@ -109,7 +109,7 @@ export function refuse(walk: Walk, rule: string, error: WireError): void {
 export function complain({ services, isStopped }: Walk, rule: string, text: string): void {
   if (isStopped) return; // it was not the policy's fault
   services.report("warn", rule, `the policy could not be followed: ${text}`);
-  services.count(`failed ${rule}`);
+  services.count("failed", { rule });
 }
 
 /**
@@ -141,7 +141,7 @@ function bareName(rule: string): string {
 /** Notes what somebody would have done. */
 export function note(walk: Walk, would: string, name: string): void {
   walk.notes.push(`would:${would}:${bareName(name)}`);
-  walk.services.count(`would ${would} ${name}`);
+  walk.services.count("would", { action: would, rule: name });
 }
 
 /** Takes one of what a limit allows, unless this is a call that was charged before a server's question. */

@@ -411,10 +411,16 @@ describe("webhook and run_script", () => {
       rules(`- id: tell
   conditions: [{ method_equals: tools/call }]
   actions: [{ webhook: { url: "https://example.com/hook", include_message: false } }]`),
+      { server: "npx one" },
     );
     await client(call(1, "x"));
     expect(heard("server")).toBe(call(1, "x"));
-    expect(JSON.parse(effects.told[0])).toMatchObject({ rule: "tell", method: "tools/call", tool: "x" });
+    expect(JSON.parse(effects.told[0])).toMatchObject({
+      rule: "tell",
+      method: "tools/call",
+      tool: "x",
+      server: "npx one",
+    });
     expect(effects.told[0]).not.toContain("message");
   });
 });

@@ -1,0 +1,21 @@
+import type { Reporter } from "../record/log/report.ts";
+import type { Tap } from "../wire/tap.ts";
+
+/** A tap that cannot harm what it sees: what it throws is logged once, under the rule `tap`, and goes no further. */
+export function createSafeTap(tap: Tap, reporter: Reporter): Tap {
+  let hasFailed = false;
+  function guard(tell: () => void): void {
+    try {
+      tell();
+    } catch (error) {
+      if (hasFailed) return;
+      hasFailed = true;
+      reporter.report("tap", `a recorder failed: ${error instanceof Error ? error.message : String(error)}`);
+    }
+  }
+  return {
+    bytes: (...args) => guard(() => tap.bytes(...args)),
+    head: (...args) => guard(() => tap.head(...args)),
+    end: (...args) => guard(() => tap.end(...args)),
+  };
+}
