@@ -14,7 +14,6 @@ export interface Host {
   /** The transport of 2024-11-05: the stream, and the messages. */
   visitStream(visit: Visit): void;
   visitMessages(visit: Visit): void;
-  readonly size: number;
   /** Whether somebody waits who has no response open. */
   readonly owes: boolean;
   /** Ends them all. */
@@ -117,9 +116,6 @@ export function createHost(options: HostOptions): Host {
   }
 
   return {
-    get size() {
-      return sessions.size;
-    },
     announce() {
       for (const session of sessions.values()) session.announce();
       stateless?.announce();

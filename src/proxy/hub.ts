@@ -41,9 +41,8 @@ export interface HubOptions {
   readonly auditAll: boolean;
   readonly limits: Limits;
   readonly timeouts: Timeouts;
-  /** What a policy file says, and where it is. */
+  /** What a policy file says. */
   readonly policy: PolicySettings | null;
-  readonly policyFolder: string | null;
   /** Whether the policy only watches. */
   readonly observe?: boolean;
   /** What the server is called in the audit log. */

@@ -27,12 +27,12 @@ export function needsEngine({ policy, interceptors = [], observe = false }: Prox
 
 /** Makes the hub. What is an option takes the place of what a policy says. */
 export async function openHub(options: ProxyOptions, { log, limits, timeouts }: Parts): Promise<Hub> {
-  const { audit = null, auditAll = false, policy = null, policyFolder = null, observe = false } = options;
+  const { audit = null, auditAll = false, policy = null, observe = false } = options;
   const deny = readToolPatterns(options, "deny");
   const allow = readToolPatterns(options, "allow");
   const names = overlay(namesIn(policy), readNames(options.names));
   const pins = await openNamedPins(names, options, log);
-  const judges = { deny, allow, names, pins, policy, policyFolder, observe };
+  const judges = { deny, allow, names, pins, policy, observe };
   // What it takes to find out is only needed for the log.
   const server = audit === null ? null : (await import("./server-name.ts")).nameServer(options);
   const hub = createHub({ ...judges, server, log, audit, auditAll, limits, timeouts });
