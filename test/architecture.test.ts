@@ -19,7 +19,8 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   relay: ["wire", "message", "session", "policy", "action", "rules", "record"],
   // The message room for the names of the protocol only.
   link: ["errors", "wire", "message"],
-  login: ["errors", "link"],
+  // The record room for its lock.
+  login: ["errors", "link", "record"],
   bridge: ["errors", "wire", "message", "session", "policy", "action", "record", "relay", "link"],
   proxy: [
     "errors",

@@ -37,12 +37,12 @@ export function needsEngine({ policy, interceptors = [], observe = false }: Prox
 
 /** Makes the hub. What is an option takes the place of what a policy says. */
 export async function openHub(options: ProxyOptions, { log, limits, timeouts, attached = {} }: Parts): Promise<Hub> {
-  const { audit = null, auditAll = false, policy = null, policyFolder = null, observe = false } = options;
+  const { audit = null, auditAll = false, policy = null, observe = false } = options;
   const deny = readToolPatterns(options, "deny");
   const allow = readToolPatterns(options, "allow");
   const names = overlay(namesIn(policy), readNames(options.names));
   const pins = await openNamedPins(names, options, log);
-  const judges = { deny, allow, names, pins, policy, policyFolder, observe };
+  const judges = { deny, allow, names, pins, policy, observe };
   const observers = [...(attached.observers ?? []), ...(options.observers ?? []).map(tellPlainly)];
   // Between a client and a child on stdio, what it takes to name the command is loaded only where somebody can see the name.
   const isSeen = audit !== null || observers.length > 0 || needsEngine(options) || !isOnStdio(options);

@@ -65,7 +65,7 @@ export function cacheKey(question: CacheQuestion): string | null {
  * What of an answer may be kept, or why nothing. Errors are not, nor what asks for more, nor what only says that a task
  * has begun; what went wrong in a tool is not, unless told.
  */
-export function keepAnswer({ bytes, envelope }: Message, keepErrors = false): CachedAnswer | { readonly not: string } {
+export function keepAnswer({ bytes, envelope }: Message): CachedAnswer | { readonly not: string } {
   if (envelope.kind !== "result") return { not: "it is no result" };
   const { result } = envelope;
   if (bytes[result.start] !== OPEN_OBJECT) return { not: "its result is no object" };
@@ -79,7 +79,7 @@ export function keepAnswer({ bytes, envelope }: Message, keepErrors = false): Ca
         if (readString(bytes, value) !== "complete") not = "it is not complete";
         break;
       case "isError":
-        if (text !== "false" && !keepErrors) not = "it says that something went wrong";
+        if (text !== "false") not = "it says that something went wrong";
         break;
       case "inputRequests":
         not = "it asks for more";

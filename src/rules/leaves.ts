@@ -1,4 +1,4 @@
-import { jsonKey } from "./json-key.ts";
+import { canonicalValue } from "../message/canonical-value.ts";
 import { showText } from "../message/text.ts";
 import type { CelTest } from "./cel.ts";
 import { MAX_SHOWN } from "./describe.ts";
@@ -109,9 +109,9 @@ export function compileLeaf(condition: LeafCondition, context: CompileContext): 
         (calls) => calls > condition.greaterThan,
       );
     case "state_equals": {
-      const wanted = jsonKey(condition.value);
+      const wanted = canonicalValue(condition.value);
       return onValue(
-        ({ view }) => jsonKey(view.session.state.get(condition.key) ?? null),
+        ({ view }) => canonicalValue(view.session.state.get(condition.key) ?? null),
         (value) => value === wanted,
       );
     }

@@ -151,9 +151,11 @@ describe("responses of servers", () => {
 /** A book of sessions, and visits that belong to one. */
 function openBook(maxSessions: number) {
   const session = { scope: "x", calls: { up: { isPending: () => false } } };
+  const closed: unknown[] = [];
   const guests = createGuestBook({
-    seat: () => ({ session }) as unknown as Seat,
+    seat: () => ({ session: { ...session } }) as unknown as Seat,
     say: () => {},
+    onClosed: (over) => void closed.push(over),
     onExhausted: () => {},
     isGuarded: false,
     maxSessions,
@@ -170,7 +172,7 @@ function openBook(maxSessions: number) {
     const guest = guests.find(visit(id));
     if (guest !== null) guests.heard(visit(id, "POST"), guest, { status: 200, headers: [], names: [] });
   };
-  return { guests, visit, begin };
+  return { guests, visit, begin, closed };
 }
 
 describe("clients by HTTP", () => {
@@ -200,12 +202,15 @@ describe("clients by HTTP", () => {
   });
 
   test("maxSessions: the session used least lately is forgotten, and its client can come back", () => {
-    const { guests, begin, visit } = openBook(2);
+    const { guests, begin, visit, closed } = openBook(2);
     for (const id of ["a", "b"]) begin(id);
-    expect(guests.size).toBe(2);
+    const leastUsed = guests.find(visit("b"));
     guests.find(visit("a"));
+    expect(closed).toEqual([]);
     begin("c");
-    expect([...guests.all()].map(({ id }) => id)).toEqual(["a", "c"]);
+    expect(closed).toHaveLength(1);
+    expect(closed[0]).toBe(leastUsed?.seat.session);
+    expect(guests.find(visit("b"))).not.toBeNull();
   });
 
   test("MAX_FILE_BYTES of a file of tokens: a megabyte is read, and one byte more is not", () => {

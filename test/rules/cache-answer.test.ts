@@ -92,10 +92,6 @@ describe("what may be kept", () => {
   ])("not this: %#", (message, not) => {
     expect(keepAnswer(message)).toEqual({ not });
   });
-
-  test("what went wrong in a tool where that was asked for", () => {
-    expect(keepAnswer(result('{"isError":true}'), true)).toHaveProperty("result");
-  });
 });
 
 const QUESTION: CacheQuestion = {

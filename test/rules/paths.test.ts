@@ -4,7 +4,7 @@ import { pathToFileURL } from "node:url";
 import { expect, test } from "vitest";
 import { matchesGlob } from "../../src/rules/globs.ts";
 import { MAX_PATH_CHARACTERS } from "../../src/text/path-readings.ts";
-import { unreadableRoots, within } from "../../src/rules/paths.ts";
+import { within } from "../../src/rules/paths.ts";
 import { loadCases } from "../support/cases.ts";
 import { runs } from "../support/runs.ts";
 
@@ -197,14 +197,6 @@ test("a link that Node writes for a file is below the folder of the file", () =>
       expect(within(["/data"])(pathToFileURL(path).href)).toBe(true);
     }),
   );
-});
-
-test("roots that nothing could be below of are named", () => {
-  expect(unreadableRoots(["/data", "~/x", "../x", "file:///a?b", "src", "C:\\"])).toEqual([
-    "~/x",
-    "../x",
-    "file:///a?b",
-  ]);
 });
 
 test.each([

@@ -2,8 +2,6 @@
 export interface Principal {
   /** Tells people apart, for ever: issuer and subject, or the name of a token. */
   readonly id: string;
-  /** Safe to log. */
-  readonly name: string;
 }
 
 /** Why somebody may not. */

@@ -84,7 +84,7 @@ function judge(payload: JWTPayload, issuer: string, scopes: readonly string[]): 
   if (!scopes.every((each) => granted.has(each))) {
     return refusal(403, ['error="insufficient_scope"', scopeParameter(scopes)]);
   }
-  return { id: `${issuer}|${sub}`, name: sub.slice(0, 64).replace(/[^!-~]/g, "?") };
+  return { id: `${issuer}|${sub}` };
 }
 
 /** Fetches keys. Whoever sends us bad tokens must not have us ask for keys that cannot be had, over and over. */

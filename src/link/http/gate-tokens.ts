@@ -9,7 +9,7 @@ export interface NamedToken {
 
 /** A gate for those who know one of a few tokens. */
 export function createTokenGate(tokens: readonly NamedToken[]): Gate {
-  const known = tokens.map(({ name, token }) => ({ principal: { id: name, name }, digest: digest(token) }));
+  const known = tokens.map(({ name, token }) => ({ principal: { id: name }, digest: digest(token) }));
   return {
     admit(authorization) {
       const token = readBearer(authorization);

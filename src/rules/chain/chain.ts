@@ -18,7 +18,6 @@ import type { Step } from "./step.ts";
 import { gistOf, outerStop } from "./stop.ts";
 import {
   BLOCKED,
-  type ChainSettings,
   complain,
   fail,
   failBy,
@@ -31,6 +30,7 @@ import {
   stopWalk,
   proceed,
   type Walk,
+  type WalkSettings,
 } from "./walk.ts";
 
 /** Method interceptors, rules and interceptors, in that order: what stands behind the tool filter. */
@@ -54,7 +54,7 @@ export interface PendingDecision {
 
 /** What a chain is made of. */
 export interface ChainOptions {
-  readonly settings: ChainSettings;
+  readonly settings: WalkSettings;
   readonly index: RuleIndex;
   readonly transforms: Transforms;
   /** Interceptors of one method, and those of all. */

@@ -7,6 +7,7 @@ import { readText } from "../../message/text.ts";
 import type { Verdict } from "../../policy/verdict.ts";
 import { beginLook, type Look } from "../view.ts";
 import type { ActionOf, Rule } from "../rule.ts";
+import type { ChainSettings } from "../settings.ts";
 import { Unjudgeable } from "../unjudgeable.ts";
 import type { SessionRecord } from "../../store/sessions.ts";
 import type { Call } from "../../session/call.ts";
@@ -18,13 +19,8 @@ import type { ChainServices } from "./services.ts";
 import type { ChainState } from "../../store/state.ts";
 import { innerStops, outerStop, type Stop } from "./stop.ts";
 
-/** How the chain is walked, and what it has at hand. */
-export interface ChainSettings {
-  readonly failFast: boolean;
-  readonly parallel: boolean;
-  readonly timeoutMs: number;
-  readonly defaultAction: "allow" | "block";
-  readonly onError: "block" | "allow";
+/** How the chain is walked, by the policy file and by what the proxy knows beside it. */
+export interface WalkSettings extends ChainSettings {
   /** Whether all rules only watch. */
   readonly observe: boolean;
   /** Which server this is, so that its answers are not taken for another's. */
@@ -33,7 +29,7 @@ export interface ChainSettings {
 
 /** A message on its way along the chain. */
 export interface Walk {
-  readonly settings: ChainSettings;
+  readonly settings: WalkSettings;
   readonly state: ChainState;
   readonly services: ChainServices;
   readonly session: SessionRecord;
