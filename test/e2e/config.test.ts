@@ -223,7 +223,7 @@ Nothing was started: without a valid policy nothing is let through
 });
 
 /** What a policy file takes. */
-const ENGINE = ["cli-config.cjs", "cli-reload.cjs", "fairlead.cjs", "proxy-engine.cjs"];
+const ENGINE = ["cli-config.cjs", "cli-reload.cjs", "fairlead.cjs", "proxy-engine.cjs", "proxy-server-name.cjs"];
 
 describe.concurrent("what is not used is not loaded", () => {
   const spy = join(folder, "spy.cjs");
