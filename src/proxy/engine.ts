@@ -2,7 +2,7 @@ import { buildChain } from "../rules/chain/build.ts";
 import type { Chain } from "../rules/chain/chain.ts";
 import type { Interceptor } from "../rules/interceptors/interceptor.ts";
 import type { ActionOf } from "../rules/chain/services.ts";
-import { createChainState } from "../store/state.ts";
+import { createMemoryState } from "../store/state.ts";
 import { ProxyError } from "../errors.ts";
 import { POLICY } from "../config/schema.ts";
 import type { PolicySettings } from "../config/settings.ts";
@@ -48,7 +48,7 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
   const { reporter, witness, rulebook, makePolicy } = hub;
   const { now } = hub.seats;
   const { ttlMs, maxSessions, maxConversations } = options.policy.state;
-  const state = createChainState({ ttlMs, maxSessions, maxConversations, now });
+  const state = createMemoryState({ ttlMs, maxSessions, maxConversations, now });
   const fork = createFork({ reporter, witness, version });
   const world = createWorld({ log, reporter, witness, folder, fork, now });
   const { services } = world;
@@ -66,6 +66,7 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
   }
 
   let signature = signatureOf(options.policy);
+  let ruleIds: ReadonlySet<string> = new Set(options.policy.interceptor.rules.map(({ id }) => id));
   const chain = await build(options.policy);
   rulebook.current = { ...rulebook.current, chain, observe };
 
@@ -78,12 +79,10 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
       rulebook.current = { policy: makePolicy(policy.tools, names, results), chain, observe, stamp };
       // Lists in there are as the filter of before left them.
       state.answers.clear();
-      // Limits of rules that are gone are gone; those of rules that stay count on.
+      // Limits of rules that the policy does not have any more are forgotten; those of rules that stay count on.
       const ids = new Set(policy.interceptor.rules.map(({ id }) => id));
-      state.limits.forget((key) => {
-        const id = key.slice(key.startsWith(OBSERVED) ? OBSERVED.length : 0, key.indexOf("\0"));
-        return !ids.has(id) && !INTERCEPTOR.test(id);
-      });
+      state.limits.forgetRules([...ruleIds].filter((id) => !ids.has(id)));
+      ruleIds = ids;
       const before = signature;
       signature = signatureOf(policy);
       return { changesTools: before !== signature };
@@ -109,9 +108,6 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
 
 /** What holds where there is no policy file. */
 export const NO_POLICY: PolicySettings = POLICY.defaults;
-
-const OBSERVED = "observe:";
-const INTERCEPTOR = /Interceptor$/;
 
 function webhooksOf({ interceptor }: PolicySettings): ActionOf<"webhook">[] {
   return interceptor.rules.flatMap(({ actions }) => actions.filter((action) => action.does === "webhook"));

@@ -3,7 +3,7 @@ import { createSeat } from "../bridge/seats.ts";
 import { buildChain, prepareRules } from "../rules/chain/build.ts";
 import { explainTurn, type StopExplanation } from "../rules/chain/explain.ts";
 import type { ChainServices } from "../rules/chain/services.ts";
-import { createChainState } from "../store/state.ts";
+import { createMemoryState } from "../store/state.ts";
 import { ProxyError } from "../errors.ts";
 import { type Direction, openMessage, whole } from "../message/message.ts";
 import type { PolicySettings } from "../config/settings.ts";
@@ -44,7 +44,7 @@ export async function explainMessage(options: ExplainOptions): Promise<Explanati
   const { settings, folder, message, direction, request } = options;
   const { interceptor } = settings;
   const skipped: string[] = [];
-  const state = createChainState({ now });
+  const state = createMemoryState({ now });
   const services: ChainServices = {
     report: () => {},
     count: () => {},
@@ -107,7 +107,7 @@ export async function explainMessage(options: ExplainOptions): Promise<Explanati
   }
   const payload = whole(Buffer.from(message));
   const turn = session.observe(openMessage(payload, direction, "refuse"), LINES);
-  const stops = turn.trouble === null ? explainTurn(await prepareRules(interceptor.rules), turn, state) : [];
+  const stops = turn.trouble === null ? await explainTurn(await prepareRules(interceptor.rules), turn, state) : [];
   const hiddenBy = turn.opens?.method.name === "tools/call" ? findHider(settings, turn.opens.subject ?? "") : null;
   seen = null;
   const outcome = await passage.pass(payload, direction, LINES);

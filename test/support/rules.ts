@@ -3,7 +3,8 @@ import { buildChain } from "../../src/rules/chain/build.ts";
 import type { Chain } from "../../src/rules/chain/chain.ts";
 import type { Interceptor } from "../../src/rules/interceptors/interceptor.ts";
 import type { ActionOf, ChainServices, HookReply } from "../../src/rules/chain/services.ts";
-import { type ChainState, createChainState } from "../../src/store/state.ts";
+import { type ChainState, createMemoryState } from "../../src/store/state.ts";
+import { createLateState, createWire, type Wire } from "./late-store.ts";
 import { composeMistakes } from "../../src/config/compose-mistakes.ts";
 import { readPolicy } from "../../src/config/read-policy.ts";
 import { loadCel } from "../../src/rules/cel.ts";
@@ -37,6 +38,31 @@ export interface RuleOptions extends StageOptions {
   readonly env?: Readonly<Record<string, string>>;
 }
 
+let wire: Wire | null = null;
+
+/** From now on what rules remember is elsewhere, in all tests of this file: the store answers later. */
+export function rememberElsewhere(random: () => number): void {
+  wire = createWire({ random, ordered: true });
+}
+
+/** Whether the store answers later, and messages may be done with before what they would have waited for has begun. */
+export function remembersElsewhere(): boolean {
+  return wire !== null;
+}
+
+function makeState(now: () => number): ChainState {
+  return wire === null ? createMemoryState({ now }) : createLateState(wire, now);
+}
+
+/** Waits until nothing is asked of the store any more, and what waited for it has gone on. */
+async function untilQuiet(asked = -1): Promise<void> {
+  if (wire === null || (wire.open === 0 && wire.asked === asked)) return;
+  const before = wire.asked;
+  await delay(0);
+  await delay(0);
+  return untilQuiet(before);
+}
+
 /** The chain that the rules of a policy file make, and what it does. `clock` is its time. */
 async function makeChain(
   text: string,
@@ -61,7 +87,7 @@ async function makeChain(
     },
     now: clock,
   };
-  const state = options.state ?? createChainState({ now: clock });
+  const state = options.state ?? makeState(clock);
   const chain = await buildChain(policy.interceptor, {
     folder: options.folder ?? "/nowhere",
     observe: options.observe ?? false,
@@ -87,10 +113,20 @@ export async function stageRules(rules: string, options: RuleOptions = {}) {
   const made = await makeChain(rules, options, () => clock);
   const { deny, allow } = made.tools;
   const policy = deny.length + allow.length === 0 ? OPEN : { tools: createToolFilter({ deny, allow }) };
-  const played = stage(policy, { ...options, chain: made.chain });
+  // Where the store answers later, every message waits for it.
+  const room = wire === null ? {} : { maxParkedBytes: 64 * 1024 * 1024 };
+  const played = stage(policy, { ...room, ...options, chain: made.chain });
   return {
     ...played,
     ...made,
+    async client(...pieces: (string | Buffer)[]): Promise<void> {
+      await played.client(...pieces);
+      await untilQuiet();
+    },
+    async server(...pieces: (string | Buffer)[]): Promise<void> {
+      await played.server(...pieces);
+      await untilQuiet();
+    },
     wait(milliseconds: number): void {
       clock += milliseconds;
       played.wait(milliseconds);

@@ -1,6 +1,7 @@
 import type { ForkWatch } from "./services.ts";
 import type { Keepsake } from "../../session/calls.ts";
 import type { Part } from "../fields.ts";
+import type { AnswerKey, LimitKey } from "../../store/keys.ts";
 
 /** What the chain keeps of a request until its answer comes. */
 export interface CallMemo extends Keepsake {
@@ -11,7 +12,7 @@ export interface CallMemo extends Keepsake {
   /** Under which keys the answer is to be kept. */
   readonly caches: readonly CacheNote[];
   /** The limits it was charged to. They are not charged again where the same call is taken up once more. */
-  readonly charged: readonly string[];
+  readonly charged: readonly LimitKey[];
   /** Those who compare its answer with those of its copies. */
   readonly forks: readonly ForkWatch[];
   /** What it asks for, where it was charged and is not too large to be compared. */
@@ -20,7 +21,7 @@ export interface CallMemo extends Keepsake {
 
 /** Where an answer is to be kept. */
 export interface CacheNote {
-  readonly key: string;
+  readonly key: AnswerKey;
   readonly ttlMs: number;
   readonly scope: "private" | "shared";
 }

@@ -2,6 +2,7 @@ import type { Change } from "../../action/change.ts";
 import type { WireError } from "../../message/compose.ts";
 import type { SessionRecord } from "../../store/sessions.ts";
 import type { Taken } from "../../store/limits.ts";
+import type { Maybe } from "../../store/maybe.ts";
 import type { Stop } from "./stop.ts";
 
 /** What an interceptor says to a message: nothing, a refusal, or what is to be different. */
@@ -12,8 +13,8 @@ export interface StepContext {
   readonly session: SessionRecord;
   /** Says when nobody waits for it any more. */
   signal(): AbortSignal;
-  /** Takes one of what is allowed under a key. What was taken before a server's question is not taken again. */
-  charge(key: string, limit: number, windowMs: number): Taken;
+  /** Takes one of what is allowed under a key of its own. What was taken before a server's question is not taken again. */
+  charge(key: string, limit: number, windowMs: number): Maybe<Taken>;
 }
 
 /** An interceptor in the chain, beside the rules: one of ours, or one that somebody else wrote. */
