@@ -88,6 +88,7 @@ const services: ChainServices = {
   tell: () => {},
   ask: () => Promise.reject(new Error("nobody is asked here")),
   fork: () => null,
+  hold: () => Promise.reject(new Error("nothing is held here")),
   sleep: () => Promise.resolve(),
   now,
 };

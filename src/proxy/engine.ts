@@ -7,6 +7,7 @@ import { ProxyError } from "../errors.ts";
 import { POLICY } from "../config/schema.ts";
 import type { PolicySettings } from "../config/settings.ts";
 import { countsOf } from "../store/sessions.ts";
+import type { HoldBook } from "../store/holds.ts";
 import type { Log } from "../record/log/log.ts";
 import { createWorld } from "./chain-services.ts";
 import { createFork } from "./fork.ts";
@@ -18,6 +19,8 @@ import { stampPolicy } from "./policy-stamp.ts";
 export interface Engine {
   /** Takes up another policy, whole or not at all. Says whether clients may see other tools by it. */
   adopt(policy: PolicySettings): Promise<{ readonly changesTools: boolean }>;
+  /** The messages that wait for a person. */
+  readonly holds: HoldBook;
   /** What is counted of the sessions that are remembered. */
   sessions(): SessionStatistics[];
   /** Ends all that it has begun, with a moment for what is on its way. */
@@ -71,6 +74,7 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
   rulebook.current = { ...rulebook.current, chain, observe };
 
   return {
+    holds: world.holds,
     async adopt(policy) {
       const names = namesIn(policy);
       const stamp = stampPolicy({ ...policy.tools, names, interceptor: policy.interceptor, observe });

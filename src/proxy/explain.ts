@@ -58,6 +58,10 @@ export async function explainMessage(options: ExplainOptions): Promise<Explanati
       skipped.push(`sending ${action.copies} ${action.copies === 1 ? "copy" : "copies"}`);
       return null;
     },
+    hold() {
+      skipped.push("holding it for a person");
+      return Promise.resolve({ by: "decision", verdict: { do: "allow" }, who: "nobody" });
+    },
     sleep(milliseconds) {
       skipped.push(`waiting ${milliseconds} ms`);
       return Promise.resolve();

@@ -3,6 +3,8 @@ import { buildChain } from "../../src/rules/chain/build.ts";
 import type { Chain } from "../../src/rules/chain/chain.ts";
 import type { Interceptor } from "../../src/rules/interceptors/interceptor.ts";
 import type { ActionOf, ChainServices, HookReply } from "../../src/rules/chain/services.ts";
+import type { Step } from "../../src/rules/chain/step.ts";
+import { createHoldBook, type HoldBook } from "../../src/store/holds.ts";
 import { type ChainState, createMemoryState } from "../../src/store/state.ts";
 import { createLateState, createWire, type Wire } from "./late-store.ts";
 import { composeMistakes } from "../../src/config/compose-mistakes.ts";
@@ -34,6 +36,8 @@ export interface RuleOptions extends StageOptions {
   ) => HookReply | Promise<HookReply>;
   readonly folder?: string;
   readonly own?: readonly Interceptor[];
+  readonly steps?: readonly Step[];
+  readonly holds?: HoldBook;
   readonly server?: string;
   readonly env?: Readonly<Record<string, string>>;
 }
@@ -71,6 +75,7 @@ async function makeChain(
 ): Promise<{ chain: Chain | null; effects: SideEffects; state: ChainState; tools: ToolSettings }> {
   const policy = await readSettings(text, options.env);
   const effects: SideEffects = { said: [], counted: [], metrics: [], told: [], forked: [], slept: [] };
+  const holds = options.holds ?? createHoldBook({ now: clock });
   const services: ChainServices = {
     report: (level, rule, said) => void effects.said.push(`${level} ${rule} ${said}`),
     count: (what) => void effects.counted.push(what),
@@ -81,6 +86,7 @@ async function makeChain(
       effects.forked.push(`${rule.id} ${message.bytes.toString("utf8", message.start, message.end)}`);
       return { answered: ({ bytes, start, end }) => void effects.forked.push(bytes.toString("utf8", start, end)) };
     },
+    hold: holds.hold,
     async sleep(milliseconds, signal) {
       effects.slept.push(milliseconds);
       await delay(milliseconds, undefined, { signal });
@@ -95,6 +101,7 @@ async function makeChain(
     state,
     services,
     ...(options.own === undefined ? {} : { own: options.own }),
+    ...(options.steps === undefined ? {} : { steps: options.steps }),
   });
   return { chain, effects, state, tools: policy.tools };
 }

@@ -78,6 +78,8 @@ export function createChain(options: ChainOptions): Chain {
       ruling: null,
       isAllowed: false,
       isStopped: false,
+      isAnew: false,
+      heldBy: NOBODY,
       hasMatched: false,
       changedBy: null,
       notes: [],
@@ -96,7 +98,11 @@ export function createChain(options: ChainOptions): Chain {
   function judgeStop(walk: Walk): void | Promise<void> {
     walk.isAllowed = false;
     walk.hasMatched = false;
-    return proceed(askAll(walk), () => judgeByDefault(walk));
+    return proceed(askAll(walk), () => {
+      if (!walk.isAnew) return judgeByDefault(walk);
+      beginAnew(walk);
+      return judgeStop(walk);
+    });
   }
 
   function askAll(walk: Walk): void | Promise<void> {
@@ -234,6 +240,13 @@ export function createChain(options: ChainOptions): Chain {
   };
 }
 
+/** A person has made another message of it: what rules have said about the one before does not count. */
+function beginAnew(walk: Walk): void {
+  walk.isAnew = false;
+  walk.exempt = [...walk.exempt, ...walk.charged]; // it is still one message, and is charged once
+  walk.charged.length = walk.caches.length = walk.forks.length = 0;
+}
+
 /** Writes down what happened in the session of a message. */
 function saveSession(walk: Walk): void | Promise<void> {
   const tool = walk.ruling === null && !walk.isStopped ? calledTool(walk.turn) : null;
@@ -266,6 +279,8 @@ async function awaitStore(
   walk.session = session;
   standAt(walk, outerStop(walk.turn, session));
 }
+
+const NOBODY: ReadonlySet<string> = new Set();
 
 const NOTHING_KEPT = { caches: [], charged: [], forks: [] } as const;
 

@@ -53,7 +53,7 @@ export function createRuleRunner(index: RuleIndex, transforms: Transforms): (wal
       return complain(walk, nameOf(rule), text);
     }
     return inOrder(
-      () => (walk.isStopped ? 0 : rule.actions.length),
+      () => (walk.isStopped || walk.isAnew ? 0 : rule.actions.length),
       (nth) => runAction(walk, compiled, nth),
     );
   }

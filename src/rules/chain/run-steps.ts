@@ -1,4 +1,5 @@
 import type { LimitKey } from "../../store/keys.ts";
+import { hold } from "./hold.ts";
 import type { Step, StepAnswer, StepContext } from "./step.ts";
 import { apply, detach } from "./rewrite.ts";
 import { inOrder, signalOf, waitFor } from "./wait.ts";
@@ -43,11 +44,13 @@ async function runTogether(walk: Walk, some: readonly Step[]): Promise<void> {
     if (changes && hasChanged) return fail(walk, some[nth].name, "two interceptors changed a message at a time");
     hasChanged ||= changes;
     await follow(walk, some[nth], answer);
+    if (walk.isAnew) return; // the others have looked at another message
   }
 }
 
 function follow(walk: Walk, step: Step, answer: StepAnswer): void | Promise<void> {
   if (answer === null) return;
+  if ("hold" in answer) return hold(walk, step.name, answer.hold);
   if (walk.settings.observe) return note(walk, "refusal" in answer ? "block" : "change", step.name);
   if ("refusal" in answer) refuse(walk, step.name, answer.refusal);
   else return apply(walk, step.name, answer.change);

@@ -3,10 +3,15 @@ import type { WireError } from "../../message/compose.ts";
 import type { SessionRecord } from "../../store/sessions.ts";
 import type { Taken } from "../../store/limits.ts";
 import type { Maybe } from "../../store/maybe.ts";
+import type { HoldSetting } from "./hold.ts";
 import type { Stop } from "./stop.ts";
 
-/** What an interceptor says to a message: nothing, a refusal, or what is to be different. */
-export type StepAnswer = null | { readonly refusal: WireError } | { readonly change: Change };
+/** What an interceptor says to a message: nothing, a refusal, what is to be different, or that a person shall decide. */
+export type StepAnswer =
+  | null
+  | { readonly refusal: WireError }
+  | { readonly change: Change }
+  | { readonly hold: HoldSetting };
 
 /** What an interceptor may ask for beside the message. */
 export interface StepContext {

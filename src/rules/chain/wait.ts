@@ -43,6 +43,7 @@ export async function inTime<Value>(walk: Walk, begin: (signal: AbortSignal) => 
     clearTimeout(timer);
   }
   walk.abort?.abort();
+  walk.abort = null; // what is waited for later has not been given up
   throw new Error(`it took longer than ${walk.settings.timeoutMs} ms`);
 }
 

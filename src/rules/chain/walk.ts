@@ -56,6 +56,10 @@ export interface Walk {
   isAllowed: boolean;
   /** Whether nobody waits for it any more. */
   isStopped: boolean;
+  /** Whether a person has made another message of it, which is to be judged from the beginning. */
+  isAnew: boolean;
+  /** Who has held the message as it is by now: it is not held again in the same name. */
+  heldBy: ReadonlySet<string>;
   /** Whether any rule had something to say, here. */
   hasMatched: boolean;
   /** Who changed it last. */
@@ -85,7 +89,7 @@ export interface Ruling {
 
 /** Whether enough was judged where the walk stands. */
 export function isOver(walk: Walk): boolean {
-  return walk.isAllowed || isRefused(walk);
+  return walk.isAllowed || walk.isAnew || isRefused(walk);
 }
 
 /** Whether nothing can change any more what becomes of the message, all that is inside it included. */
