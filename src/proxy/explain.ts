@@ -2,7 +2,7 @@ import type { Outcome } from "../action/outcome.ts";
 import { createSeat } from "../bridge/seats.ts";
 import { buildChain, prepareRules } from "../rules/chain/build.ts";
 import { explainTurn, type StopExplanation } from "../rules/chain/explain.ts";
-import type { ChainServices } from "../rules/chain/services.ts";
+import { createDryServices } from "../rules/chain/dry-run.ts";
 import { createMemoryState } from "../store/state.ts";
 import { ProxyError } from "../errors.ts";
 import { type Direction, openMessage, whole } from "../message/message.ts";
@@ -45,29 +45,7 @@ export async function explainMessage(options: ExplainOptions): Promise<Explanati
   const { interceptor } = settings;
   const skipped: string[] = [];
   const state = createMemoryState({ now });
-  const services: ChainServices = {
-    report: () => {},
-    count: () => {},
-    metric: () => {},
-    tell: (action) => void skipped.push(`telling ${new URL(action.url).origin}`),
-    ask(action) {
-      skipped.push(action.does === "webhook" ? `asking ${new URL(action.url).origin}` : `running ${action.path}`);
-      return Promise.resolve({ body: Buffer.from('{"action":"allow"}') });
-    },
-    fork(action) {
-      skipped.push(`sending ${action.copies} ${action.copies === 1 ? "copy" : "copies"}`);
-      return null;
-    },
-    hold() {
-      skipped.push("holding it for a person");
-      return Promise.resolve({ by: "decision", verdict: { do: "allow" }, who: "nobody" });
-    },
-    sleep(milliseconds) {
-      skipped.push(`waiting ${milliseconds} ms`);
-      return Promise.resolve();
-    },
-    now,
-  };
+  const services = createDryServices({ now, onSkipped: (what) => void skipped.push(what) });
   const chain = await buildChain(interceptor, { folder, observe: false, server: "explain", state, services });
   let seen: { readonly turn: Turn; readonly decision: Decision; readonly outcome: Outcome } | null = null;
   const witness: Witness = {

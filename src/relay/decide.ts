@@ -109,7 +109,10 @@ export function createDecide({ session, learner, witness, room, settle }: Decide
     let changed: Turn = { ...turn, message };
     if (turn.opens !== undefined) {
       changed = { ...session.observe(message, { ...turn.exchange, mirrored: null }), exchange: turn.exchange };
-      if (changed.opens !== undefined) changed.opens.memo = turn.opens.memo;
+      if (changed.opens !== undefined) {
+        changed.opens.memo = turn.opens.memo;
+        changed.opens.beside = turn.opens.beside;
+      }
     } else if (turn.list !== null && envelope.kind === "result")
       changed = { ...changed, list: readToolPage(bytes, envelope.result) ?? "unreadable" };
     const judged = judge(rules.policy, changed);

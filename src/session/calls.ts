@@ -21,13 +21,47 @@ export interface Call {
   readonly claim: ((answer: Message | null) => void) | null;
   /** Held by us: the other side has not seen it yet, or the one who asked has not seen the answer. */
   parked: boolean;
-  /** What whoever judges wants to know again when the answer comes. */
+  /** What the chain keeps for the rules that judge the answer. */
   memo: Keepsake | null;
+  /** The same for chains that walk beside it. Null where there are none. */
+  beside: SideMemos | null;
 }
 
 /** Something that is kept with an open call. */
 export interface Keepsake {
   readonly bytes: number;
+}
+
+/**
+ * What chains beside the first one keep with a call, each under its own name. They may be late: what they keep when the
+ * call is open already is counted all the same, and apart from what the first chain keeps.
+ */
+export interface SideMemos {
+  find(chain: string): Keepsake | null;
+  keep(chain: string, memo: Keepsake): void;
+  readonly bytes: number;
+  /** What counts the bytes as long as the call is open. */
+  counter: { bytes: number } | null;
+}
+
+/** Makes a place for what other chains keep with a call. */
+export function createSideMemos(): SideMemos {
+  const memos = new Map<string, Keepsake>();
+  let bytes = 0;
+  const side: SideMemos = {
+    counter: null,
+    get bytes() {
+      return bytes;
+    },
+    find: (chain) => memos.get(chain) ?? null,
+    keep(chain, memo) {
+      const more = memo.bytes - (memos.get(chain)?.bytes ?? 0);
+      memos.set(chain, memo);
+      bytes += more;
+      if (side.counter !== null) side.counter.bytes += more;
+    },
+  };
+  return side;
 }
 
 /** Makes a call. One function for all, so that they have one shape. */
@@ -41,14 +75,16 @@ export function createCall(
   listVersion: number,
   claim: Call["claim"],
 ): Call {
-  return { id, method, subject, cursor, era, since, listVersion, claim, parked: false, memo: null };
+  return { id, method, subject, cursor, era, since, listVersion, claim, parked: false, memo: null, beside: null };
 }
 
 /** The requests of one direction that are waiting, and the ids that must not be used again. */
 export interface CallTable {
   size(): number;
-  /** The bytes of all that is kept with the calls. */
+  /** The bytes of all that the chain keeps with the calls. */
   keptBytes(): number;
+  /** The same for all chains beside it together. */
+  keptBeside(): number;
   find(key: number | string): Call | undefined;
   /** Whether no further call may be opened. A suspended call gives up its place first. */
   isFull(): boolean;
@@ -97,6 +133,7 @@ export function createCallTable(
   let spent: Set<number | string> | null = null; // made when the first call is abandoned
   let isExhausted = false;
   let keptBytes = 0;
+  const keptBeside = { bytes: 0 };
   let own = 0; // of the open calls, those that are ours: they take nobody's place
 
   function close(call: Call): void {
@@ -104,6 +141,10 @@ export function createCallTable(
       calls.delete(call.id.key);
       if (call.claim !== null) own--;
       if (call.memo !== null) keptBytes -= call.memo.bytes;
+      if (call.beside !== null) {
+        keptBeside.bytes -= call.beside.bytes;
+        call.beside.counter = null;
+      }
     }
     if (suspended.size > 0) suspended.delete(call);
   }
@@ -121,6 +162,7 @@ export function createCallTable(
   return {
     size: () => calls.size,
     keptBytes: () => keptBytes,
+    keptBeside: () => keptBeside.bytes,
     find: (key) => calls.get(key),
     isFull() {
       if (isExhausted) return true;
@@ -138,6 +180,10 @@ export function createCallTable(
       else if (calls.size - own >= maxOpenCalls) return false;
       calls.set(call.id.key, call);
       if (call.memo !== null) keptBytes += call.memo.bytes;
+      if (call.beside !== null) {
+        keptBeside.bytes += call.beside.bytes;
+        call.beside.counter = keptBeside;
+      }
       return true;
     },
     close,

@@ -38,6 +38,10 @@ export interface RuleOptions extends StageOptions {
   readonly own?: readonly Interceptor[];
   readonly steps?: readonly Step[];
   readonly holds?: HoldBook;
+  /** The name of the chain, where it is to walk beside another one. */
+  readonly name?: string;
+  /** What the chain has in place of services that write down what they are asked to do. */
+  readonly services?: (recorded: ChainServices) => ChainServices;
   readonly server?: string;
   readonly env?: Readonly<Record<string, string>>;
 }
@@ -99,7 +103,8 @@ async function makeChain(
     observe: options.observe ?? false,
     server: options.server ?? "test",
     state,
-    services,
+    services: options.services?.(services) ?? services,
+    ...(options.name === undefined ? {} : { name: options.name }),
     ...(options.own === undefined ? {} : { own: options.own }),
     ...(options.steps === undefined ? {} : { steps: options.steps }),
   });

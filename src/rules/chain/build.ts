@@ -25,11 +25,13 @@ export interface BuildOptions {
   readonly own?: readonly Interceptor[];
   /** Steps of ours that stand behind all others. */
   readonly steps?: readonly Step[];
+  /** The name of the chain, where it is to walk beside another one. */
+  readonly name?: string;
 }
 
 /** Builds the chain that a policy describes; null where nothing is in it. Rejects where a module cannot be used. */
 export async function buildChain(settings: InterceptorSettings, options: BuildOptions): Promise<Chain | null> {
-  const { folder, observe, server, state, services, own = [], steps: last = [] } = options;
+  const { folder, observe, server, state, services, own = [], steps: last = [], name = null } = options;
   const isOn = settings.enabled && settings.mode === "mcp";
   const rules = isOn ? settings.rules.filter(({ mode }) => mode !== "off") : [];
   const { timeoutMs, defaultAction } = settings.chain;
@@ -55,6 +57,7 @@ export async function buildChain(settings: InterceptorSettings, options: BuildOp
     steps,
     state,
     services,
+    name,
   });
 }
 

@@ -49,11 +49,13 @@ export interface ChainOptions {
   readonly steps: readonly Step[];
   readonly state: ChainState;
   readonly services: ChainServices;
+  /** The name under which it keeps things with open calls, where it walks beside another chain. */
+  readonly name?: string | null;
 }
 
 /** Makes a chain. */
 export function createChain(options: ChainOptions): Chain {
-  const { settings, index, transforms, methodSteps, steps, state, services } = options;
+  const { settings, index, transforms, methodSteps, steps, state, services, name: chain = null } = options;
   const allSteps = [...methodSteps, ...steps];
   const runRules = createRuleRunner(index, transforms);
   const looksInside = createInsight(index, allSteps, settings.defaultAction === "block");
@@ -61,9 +63,10 @@ export function createChain(options: ChainOptions): Chain {
     allSteps.some((step) => step.concerns("answered", method)) ? "params" : index.keeps(direction, method);
 
   function begin(turn: Turn, session: SessionRecord, exempt: readonly LimitKey[]): Walk {
-    const stop = outerStop(turn, session);
+    const stop = outerStop(turn, session, chain);
     return {
       settings,
+      chain,
       state,
       services,
       session,
@@ -162,14 +165,14 @@ export function createChain(options: ChainOptions): Chain {
     const note = notes.length === 0 ? {} : { note: notes.join(" ") };
     if (ruling !== null) {
       // What we answer ourselves is judged like the server's answer, and with its request at hand.
-      if (ruling.verdict.do === "reply") keepMemo({ turn, call: walk.call, ...NOTHING_KEPT }, wants);
+      if (ruling.verdict.do === "reply") keepMemo({ turn, call: walk.call, ...NOTHING_KEPT }, wants, chain);
       return { ...ruling, ...note };
     }
     if (walk.isStopped) return PASS; // nobody hears it
     const watches: ForkWatch[] = [];
     if ("method" in turn.message.envelope) {
       const { call, caches, charged } = walk;
-      keepMemo({ turn, call, caches, charged, forks: watches }, wants, forks.length > 0);
+      keepMemo({ turn, call, caches, charged, forks: watches }, wants, chain, forks.length > 0);
     }
     const copies = forks.length === 0 ? {} : { sendCopies: () => sendCopies(walk, watches) };
     if (changedBy !== null)
@@ -213,14 +216,14 @@ export function createChain(options: ChainOptions): Chain {
       const { scope } = turn.session;
       const method = "method" in envelope ? envelope.method.name : (turn.answers?.method.name ?? null);
       const tookMs = turn.answers === undefined ? 0 : services.now() - turn.answers.since;
-      const learning = learnFromAnswer(turn, state, onTrouble);
+      const learning = learnFromAnswer(turn, state, chain, onTrouble);
       if (isPassedBy(turn, method)) {
         const counting = state.sessions.count(scope, kind, method, tookMs, calledTool(turn));
         if (learning !== undefined || counting !== undefined)
           return later(turn, async (walk) => {
             await Promise.all([fromStore(walk, learning), fromStore(walk, counting)]);
           });
-        if ("method" in envelope) keepMemo({ turn, call: turn.opens, ...NOTHING_KEPT }, wants);
+        if ("method" in envelope) keepMemo({ turn, call: turn.opens, ...NOTHING_KEPT }, wants, chain);
         return PASS;
       }
       const loading = state.sessions.load(scope);
@@ -277,7 +280,7 @@ async function awaitStore(
     return;
   }
   walk.session = session;
-  standAt(walk, outerStop(walk.turn, session));
+  standAt(walk, outerStop(walk.turn, session, walk.chain));
 }
 
 const NOBODY: ReadonlySet<string> = new Set();

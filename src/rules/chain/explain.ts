@@ -49,9 +49,9 @@ export async function explainTurn(
   const found = findInner(turn);
   const recall = createRecall(state);
   await recall.load(turn, found);
-  const inner = found === "unclear" ? [] : innerStops(turn, found, session, recall);
+  const inner = found === "unclear" ? [] : innerStops(turn, found, session, recall, null);
   const ordered = [...rules].sort((one, other) => other.rule.priority - one.rule.priority || one.order - other.order);
-  return [outerStop(turn, session), ...inner].map((stop) => ({
+  return [outerStop(turn, session, null), ...inner].map((stop) => ({
     moment: stop.moment,
     method: stop.view.method,
     tool: stop.view.tool ?? null,

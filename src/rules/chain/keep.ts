@@ -9,7 +9,7 @@ import type { Call } from "../../session/calls.ts";
 import type { Session } from "../../session/session.ts";
 import type { Turn } from "../../session/turn.ts";
 import { hashCall } from "../../store/inputs.ts";
-import { type CallMemo, MAX_KEPT_BYTES, MAX_KEPT_PARAMS } from "./memo.ts";
+import { type CallMemo, MAX_KEPT_BYTES, MAX_KEPT_PARAMS, memoOf } from "./memo.ts";
 import type { ChainState } from "../../store/state.ts";
 import { readClaimedClient } from "./turn-view.ts";
 import type { Walk } from "./walk.ts";
@@ -24,7 +24,12 @@ export type Wants = RuleIndex["keeps"];
  * Keeps with a request what will be asked for when its answer comes, from the server or from us. `isForked` is where copies
  * of it are to be sent, so that somebody may be added to `forks` later.
  */
-export function keepMemo({ turn, call, caches, charged, forks }: Kept, wants: Wants, isForked = false): void {
+export function keepMemo(
+  { turn, call, caches, charged, forks }: Kept,
+  wants: Wants,
+  chain: string | null,
+  isForked = false,
+): void {
   const { opens, message } = turn;
   const { envelope, bytes, direction } = message;
   if (opens === undefined || call === undefined || envelope.kind !== "request") return;
@@ -34,7 +39,8 @@ export function keepMemo({ turn, call, caches, charged, forks }: Kept, wants: Wa
   if (wanted === "nothing" && caches.length === 0 && charged.length === 0 && !isForked) return;
   const { params } = envelope;
   const size = params === null ? 0 : params.end - params.start;
-  const room = (turn.session as Session).calls[direction].keptBytes();
+  const table = (turn.session as Session).calls[direction];
+  const room = chain === null ? table.keptBytes() : table.keptBeside();
   const fits = size <= MAX_KEPT_PARAMS && room + size <= MAX_KEPT_BYTES;
   const copied = isKept && fits && params !== null;
   const memo: CallMemo = {
@@ -52,7 +58,8 @@ export function keepMemo({ turn, call, caches, charged, forks }: Kept, wants: Wa
     client: turn.session.client() ?? readClaimedClient(bytes, params),
     hash: charged.length === 0 || params === null || size > MAX_KEPT_PARAMS ? null : hashCall(bytes, params),
   };
-  call.memo = memo;
+  if (chain === null) call.memo = memo;
+  else call.beside?.keep(chain, memo);
 }
 
 /** The tool that a message calls; null where it is not a call of a tool. */
@@ -67,11 +74,12 @@ export function calledTool({ opens }: Turn): string | null {
 export function learnFromAnswer(
   { message, answers, session }: Turn,
   state: ChainState,
+  chain: string | null,
   onTrouble: (error: unknown) => void,
 ): Maybe<void> {
   const { envelope, bytes } = message;
   if (answers === undefined) return;
-  const memo = answers.memo as CallMemo | null;
+  const memo = memoOf(answers, chain);
   if (memo !== null) for (const watch of memo.forks) watch.answered(message);
   if (envelope.kind !== "result") return;
   const { result } = envelope;

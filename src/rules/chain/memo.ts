@@ -1,5 +1,5 @@
 import type { ForkWatch } from "./services.ts";
-import type { Keepsake } from "../../session/calls.ts";
+import type { Call, Keepsake } from "../../session/calls.ts";
 import type { Part } from "../fields.ts";
 import type { AnswerKey, LimitKey } from "../../store/keys.ts";
 
@@ -17,6 +17,11 @@ export interface CallMemo extends Keepsake {
   readonly forks: readonly ForkWatch[];
   /** What it asks for, where it was charged and is not too large to be compared. */
   readonly hash: string | null;
+}
+
+/** What a chain has kept with a call. The first chain has no name; chains beside it have. */
+export function memoOf({ memo, beside }: Call, chain: string | null): CallMemo | null {
+  return (chain === null ? memo : (beside?.find(chain) ?? null)) as CallMemo | null;
 }
 
 /** Where an answer is to be kept. */

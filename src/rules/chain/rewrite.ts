@@ -46,7 +46,7 @@ export function detach(walk: Walk): void {
 
 function replace(walk: Walk, message: Message): void | Promise<void> {
   walk.turn = withMessage(walk.turn, message);
-  standAt(walk, outerStop(walk.turn, walk.session));
+  standAt(walk, outerStop(walk.turn, walk.session, walk.chain));
   if (walk.inner < 0) return;
   return whenKnown(stopsInside(walk), (stops) => {
     if (stops === "unclear" || walk.inner >= stops.length) throw new Error("what was inside is there no more");
@@ -73,7 +73,7 @@ export function stopsInside(walk: Walk): Maybe<readonly Stop[] | "unclear"> {
   const recall = (walk.recall ??= createRecall(state));
   const loading = recall.load(turn, found);
   const make = (): readonly Stop[] => {
-    const stops = innerStops(turn, found, walk.session, recall);
+    const stops = innerStops(turn, found, walk.session, recall, walk.chain);
     walk.inside = { message: turn.message, stops };
     return stops;
   };

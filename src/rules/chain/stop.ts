@@ -7,7 +7,7 @@ import type { Gist } from "../rule-index.ts";
 import type { SessionFacts } from "../../store/session-facts.ts";
 import { type Call, MAX_SUBJECT_CHARACTERS } from "../../session/calls.ts";
 import type { Turn } from "../../session/turn.ts";
-import type { CallMemo } from "./memo.ts";
+import { type CallMemo, memoOf } from "./memo.ts";
 import type { Recall } from "./recall.ts";
 import { readClaimedClient, View } from "./turn-view.ts";
 
@@ -22,8 +22,8 @@ export interface Stop {
   readonly isList: boolean;
 }
 
-/** The stop at the message of a turn itself. */
-export function outerStop(turn: Turn, facts: SessionFacts): Stop {
+/** The stop at the message of a turn itself, for the chain of this name. */
+export function outerStop(turn: Turn, facts: SessionFacts, chain: string | null): Stop {
   const { message, session, answers } = turn;
   const { envelope, bytes, direction } = message;
   switch (envelope.kind) {
@@ -42,7 +42,7 @@ export function outerStop(turn: Turn, facts: SessionFacts): Stop {
       const view = new View(envelope.kind, direction, session, facts);
       if (envelope.kind === "result") view.result = partOf(bytes, envelope.result);
       else view.error = partOf(bytes, envelope.error);
-      if (answers !== undefined) askedBy(view, answers);
+      if (answers !== undefined) askedBy(view, answers, memoOf(answers, chain));
       const isList = envelope.kind === "result" && view.method !== null && view.method.endsWith("/list");
       return { moment: "answered", message, view, isInner: false, isList };
     }
@@ -77,10 +77,11 @@ export function innerStops(
   found: Exclude<InnerMessages, "unclear">,
   facts: SessionFacts,
   recall: Recall,
+  chain: string | null,
 ): readonly Stop[] {
   if (found.length === 0) return [];
   // Found out once for all of them: each look goes through the whole message.
-  const asker = askerOf(turn);
+  const asker = askerOf(turn, chain);
   return found.flatMap((inner) => {
     if (inner.kind !== "response") return innerStop(turn, inner, asker, facts, recall);
     const known = recall.methodAsked(inner.key);
@@ -137,8 +138,8 @@ function innerStop(
 }
 
 /** Who asked for what a message is inside of, or said it. */
-function askerOf({ message, answers }: Turn): string | null {
-  if (answers !== undefined) return (answers.memo as CallMemo | null)?.client ?? null;
+function askerOf({ message, answers }: Turn, chain: string | null): string | null {
+  if (answers !== undefined) return memoOf(answers, chain)?.client ?? null;
   const { envelope, bytes } = message;
   return "params" in envelope ? readClaimedClient(bytes, envelope.params) : null;
 }
@@ -165,12 +166,12 @@ const NO_REQUEST = {
 } as const;
 
 /** Shows rules the request that an answer is for. */
-function askedBy(view: View, { method, subject, memo }: Call): void {
+function askedBy(view: View, { method, subject }: Call, memo: CallMemo | null): void {
   view.method = method.name;
   view.tool = method.name === "tools/call" ? toolOf(subject) : null;
   // Not kept: no rule that is asked for this answer looks into them, unless the policy changed meanwhile.
-  view.params = memo === null ? undefined : (memo as CallMemo).params;
-  view.asker = memo === null ? null : (memo as CallMemo).client;
+  view.params = memo === null ? undefined : memo.params;
+  view.asker = memo === null ? null : memo.client;
 }
 
 /** Of a name that is too long to be kept whole nobody can tell which one it is. */

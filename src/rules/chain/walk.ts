@@ -32,6 +32,8 @@ export interface ChainSettings {
 /** A message on its way along the chain. */
 export interface Walk {
   readonly settings: ChainSettings;
+  /** The name of the chain, where it walks beside another one. */
+  readonly chain: string | null;
   readonly state: ChainState;
   readonly services: ChainServices;
   /** What is kept of its session. Where it could not be loaded, one of which nothing is known. */

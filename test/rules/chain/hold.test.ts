@@ -20,7 +20,7 @@ const NO_RULES = "interceptor: {}\n";
 async function staged(steps: readonly Step[], policy = NO_RULES, options: RuleOptions = {}) {
   const holds = createHoldBook({ now: () => 5000, maxHeldInSession: 2 });
   const stage = await stageRules(policy, { steps, holds, ...options });
-  return { ...stage, holds };
+  return { ...stage, holds: options.holds ?? holds };
 }
 
 const ALLOW = { do: "allow" } as const;
@@ -96,13 +96,20 @@ describe("a message that is held", () => {
 
 describe("at its deadline", () => {
   test("a message is refused, or passes where that is asked for", async () => {
-    const { client, heard, holds } = await staged([
-      holding("sql", { timeoutMs: 10 }),
-      holding("mail", { timeoutMs: 10, atDeadline: "allow" }),
-    ]);
+    const timers: (() => void)[] = [];
+    const book = createHoldBook({
+      now: () => 0,
+      after(_, fire) {
+        timers.push(fire);
+        return () => {};
+      },
+    });
+    const steps = [holding("sql"), holding("mail", { atDeadline: "allow" })];
+    const { client, heard, holds } = await staged(steps, NO_RULES, { holds: book });
     await client(call(1, "sql"), call(2, "mail"));
     expect(heard("server")).toBe("");
-    await delay(30);
+    for (const fire of timers) fire();
+    await client();
     expect(heard("client")).toBe(refusal(1, "Nobody decided in time"));
     expect(heard("server")).toBe(call(2, "mail"));
     expect(holds.list()).toEqual([]);

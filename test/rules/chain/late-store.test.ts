@@ -6,3 +6,4 @@ rememberElsewhere(createRandom(1));
 await import("./actions.test.ts");
 await import("./chain.test.ts");
 await import("./hostile.test.ts");
+await import("./hold.test.ts");
