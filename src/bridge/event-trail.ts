@@ -67,7 +67,7 @@ export function createEventTrail(): EventTrail {
     known.set(eventId, event);
     const { stream } = event;
     if (stream === null || stream.remembered++ > 0) return;
-    stream.bytes = stream.open.reduce((sum, { memo }) => sum + (memo?.bytes ?? 0), 0);
+    stream.bytes = stream.open.reduce((sum, { memo, beside }) => sum + (memo?.bytes ?? 0) + (beside?.bytes ?? 0), 0);
     bytes += stream.bytes;
   }
 

@@ -22,13 +22,47 @@ export interface Call {
   parked: boolean;
   /** How many calls its table had been given before. */
   nth: number;
-  /** What whoever judges wants to know again when the answer comes. */
+  /** What the chain keeps for the rules that judge the answer. */
   memo: Keepsake | null;
+  /** The same for chains that walk beside it. Null where there are none. */
+  beside: SideMemos | null;
 }
 
 /** Something that is kept with an open call. */
 export interface Keepsake {
   readonly bytes: number;
+}
+
+/**
+ * What chains beside the first one keep with a call, each under its own name. They may be late: what they keep when the
+ * call is open already is counted all the same, and apart from what the first chain keeps.
+ */
+export interface SideMemos {
+  find(chain: string): Keepsake | null;
+  keep(chain: string, memo: Keepsake): void;
+  readonly bytes: number;
+  /** What counts the bytes as long as the call is open. */
+  counter: { bytes: number } | null;
+}
+
+/** Makes a place for what other chains keep with a call. */
+export function createSideMemos(): SideMemos {
+  const memos = new Map<string, Keepsake>();
+  let bytes = 0;
+  const side: SideMemos = {
+    counter: null,
+    get bytes() {
+      return bytes;
+    },
+    find: (chain) => memos.get(chain) ?? null,
+    keep(chain, memo) {
+      const more = memo.bytes - (memos.get(chain)?.bytes ?? 0);
+      memos.set(chain, memo);
+      bytes += more;
+      if (side.counter !== null) side.counter.bytes += more;
+    },
+  };
+  return side;
 }
 
 /** Makes a call. One function for all, so that they have one shape. */
@@ -42,5 +76,18 @@ export function createCall(
   listVersion: number,
   claim: Call["claim"],
 ): Call {
-  return { id, method, subject, cursor, era, since, listVersion, claim, parked: false, nth: 0, memo: null };
+  return {
+    id,
+    method,
+    subject,
+    cursor,
+    era,
+    since,
+    listVersion,
+    claim,
+    parked: false,
+    nth: 0,
+    memo: null,
+    beside: null,
+  };
 }

@@ -5,8 +5,10 @@ import { createCallIndex } from "./call-index.ts";
 /** The requests of one direction that are waiting, and the ids that must not be used again. */
 export interface CallTable {
   size(): number;
-  /** The bytes of all that is kept with the calls. */
+  /** The bytes of all that the chain keeps with the calls. */
   keptBytes(): number;
+  /** The same for all chains beside it together. */
+  keptBeside(): number;
   find(key: number | string): Call | undefined;
   /** Whether no further call may be opened. A suspended call gives up its place first. */
   isFull(): boolean;
@@ -55,12 +57,17 @@ export function createCallTable(
   let spent: Set<number | string> | null = null; // made when the first call is abandoned
   let isExhausted = false;
   let keptBytes = 0;
+  const keptBeside = { bytes: 0 };
   let own = 0; // of the open calls, those that are ours: they take nobody's place
 
   function close(call: Call): void {
     if (calls.remove(call)) {
       if (call.claim !== null) own--;
       if (call.memo !== null) keptBytes -= call.memo.bytes;
+      if (call.beside !== null) {
+        keptBeside.bytes -= call.beside.bytes;
+        call.beside.counter = null;
+      }
     }
     if (suspended.size > 0) suspended.delete(call);
   }
@@ -78,6 +85,7 @@ export function createCallTable(
   return {
     size: () => calls.size,
     keptBytes: () => keptBytes,
+    keptBeside: () => keptBeside.bytes,
     find: (key) => calls.get(key),
     isFull() {
       if (isExhausted) return true;
@@ -95,6 +103,10 @@ export function createCallTable(
       else if (calls.size - own >= maxOpenCalls) return false;
       calls.add(call);
       if (call.memo !== null) keptBytes += call.memo.bytes;
+      if (call.beside !== null) {
+        keptBeside.bytes += call.beside.bytes;
+        call.beside.counter = keptBeside;
+      }
       return true;
     },
     close,
