@@ -2,7 +2,7 @@ import { parseArgs } from "node:util";
 import { buildChain } from "../src/rules/chain/build.ts";
 import type { Chain } from "../src/rules/chain/chain.ts";
 import type { ChainServices } from "../src/rules/chain/services.ts";
-import { createChainState } from "../src/store/state.ts";
+import { createMemoryState } from "../src/store/state.ts";
 import { openMessage, type Payload, whole } from "../src/message/message.ts";
 import { POLICY } from "../src/config/schema.ts";
 import { type CompilePattern, isPattern, loadPatterns } from "../src/rules/patterns.ts";
@@ -88,6 +88,7 @@ const services: ChainServices = {
   tell: () => {},
   ask: () => Promise.reject(new Error("nobody is asked here")),
   fork: () => null,
+  hold: () => Promise.reject(new Error("nothing is held here")),
   sleep: () => Promise.resolve(),
   now,
 };
@@ -101,7 +102,7 @@ function fail(...what: unknown[]): void {
 }
 
 function chainOf(rules: readonly Rule[]): Promise<Chain | null> {
-  const state = createChainState({ now });
+  const state = createMemoryState({ now });
   const { interceptor } = POLICY.defaults;
   return buildChain({ ...interceptor, rules }, { folder: "/", observe: false, server: "bench", state, services });
 }

@@ -1,5 +1,6 @@
 // npm test: installs and builds what is needed, checks the sources, and runs every test.
-// With --quick it leaves out what needs other people's programs; further words go to vitest.
+// With --quick it leaves out what needs other people's programs. With --full every proof is made at full length, which
+// takes longer than a check of every change should. Further words go to vitest.
 import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
@@ -7,7 +8,8 @@ import { build, install, root, runTool, say, tool } from "./setup.mjs";
 
 const args = process.argv.slice(2);
 const quick = args.includes("--quick");
-const rest = args.filter((arg) => arg !== "--quick");
+const full = args.includes("--full");
+const rest = args.filter((arg) => arg !== "--quick" && arg !== "--full");
 const started = Date.now();
 
 install();
@@ -26,6 +28,7 @@ const projects = quick ? ["--project", "unit"] : [];
 const { status } = spawnSync(process.execPath, [tool("vitest"), "run", ...projects, ...rest], {
   cwd: root,
   stdio: "inherit",
+  env: full ? { ...process.env, FAIRLEAD_TESTS: "full" } : process.env,
 });
 say(`${status === 0 && conforms === 0 ? "Passed" : "Failed"} after ${Math.round((Date.now() - started) / 1000)} s.`);
 process.exit(status === 0 ? conforms : (status ?? 1));

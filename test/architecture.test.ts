@@ -19,7 +19,8 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   relay: ["wire", "message", "session", "policy", "action", "rules", "record"],
   // The message room for the names of the protocol only.
   link: ["errors", "wire", "message"],
-  login: ["errors", "link"],
+  // The record room for its lock.
+  login: ["errors", "link", "record"],
   bridge: ["errors", "wire", "message", "session", "policy", "action", "record", "relay", "link"],
   proxy: [
     "errors",
@@ -100,4 +101,30 @@ test("a file is one thought", () => {
     .filter(({ lines }) => lines > 300);
   // The scanner is one state machine; cutting it up would cost what it exists for.
   expect(long.map(({ file }) => file)).toEqual([join("message", "scan.ts")]);
+});
+
+test("no file imports itself by way of others, types included", () => {
+  const imports = new Map(
+    files.map((file) => [
+      file,
+      [...readFileSync(file, "utf8").matchAll(/(?:from|import)\s*\(?\s*"(\.[^"]+)"/g)].map(([, path]) =>
+        resolve(file, "..", path),
+      ),
+    ]),
+  );
+  expect([...imports.values()].flat().filter((file) => !imports.has(file))).toEqual([]);
+  const done = new Set<string>();
+  const cycles: string[] = [];
+  const visit = (file: string, way: readonly string[]): void => {
+    const start = way.indexOf(file);
+    if (start >= 0) {
+      cycles.push([...way.slice(start), file].map((each) => relative(source, each)).join(" → "));
+      return;
+    }
+    if (done.has(file)) return;
+    for (const next of imports.get(file) ?? []) visit(next, [...way, file]);
+    done.add(file);
+  };
+  for (const file of files) visit(file, []);
+  expect(cycles).toEqual([]);
 });

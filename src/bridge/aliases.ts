@@ -6,7 +6,7 @@ import { type Id, spell } from "../message/id.ts";
 import { keyMeant } from "../message/meant.ts";
 import { eachElement, findMember, readString } from "../message/members.ts";
 import { type Message, openMessage, type Payload, whole } from "../message/message.ts";
-import type { Call } from "../session/calls.ts";
+import type { Call } from "../session/call.ts";
 
 /** What the sender of a request called it. */
 export interface Named {

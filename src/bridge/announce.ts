@@ -1,6 +1,6 @@
 import { spell } from "../message/id.ts";
 import { META_KEYS } from "../message/protocol.ts";
-import type { Call } from "../session/calls.ts";
+import type { Call } from "../session/call.ts";
 import type { Session } from "../session/session.ts";
 
 /** Says that the tools are others from now on, as the server would if they were. */

@@ -3,7 +3,7 @@ import { flatten } from "../message/flatten.ts";
 import { createGistReader, type GistReader, MAX_BUFFER_BYTES } from "../message/gist.ts";
 import { whole } from "../message/message.ts";
 import { passOn } from "../relay/pass-on.ts";
-import type { Call } from "../session/calls.ts";
+import type { Call } from "../session/call.ts";
 import type { Exchange } from "../session/exchange.ts";
 import { createPieces, type Pieces } from "../wire/pieces.ts";
 import { INVALID, refusedWith } from "./answers.ts";

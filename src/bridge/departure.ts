@@ -1,6 +1,6 @@
 import type { Outcome } from "../action/outcome.ts";
 import { type Message, openMessage, type Payload, whole } from "../message/message.ts";
-import type { Call } from "../session/calls.ts";
+import type { Call } from "../session/call.ts";
 import type { Exchange } from "../session/exchange.ts";
 import { callsOf } from "./server-end.ts";
 

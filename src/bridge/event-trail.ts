@@ -1,4 +1,4 @@
-import type { Call } from "../session/calls.ts";
+import type { Call } from "../session/call.ts";
 
 /**
  * Which calls may be answered after each event of a session's streams. A client that lost a stream resumes it by the id of
@@ -67,7 +67,7 @@ export function createEventTrail(): EventTrail {
     known.set(eventId, event);
     const { stream } = event;
     if (stream === null || stream.remembered++ > 0) return;
-    stream.bytes = stream.open.reduce((sum, { memo }) => sum + (memo?.bytes ?? 0), 0);
+    stream.bytes = stream.open.reduce((sum, { memo, beside }) => sum + (memo?.bytes ?? 0) + (beside?.bytes ?? 0), 0);
     bytes += stream.bytes;
   }
 

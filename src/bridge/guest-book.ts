@@ -44,9 +44,6 @@ export interface GuestBook {
   heard(visit: Visit, guest: Guest, head: ResponseHead): void;
   /** Ends a conversation: its session is not known here any more. */
   end(guest: Guest): void;
-  readonly size: number;
-  /** All that have a name. */
-  all(): Iterable<Guest>;
 }
 
 /** How a book is kept. */
@@ -144,10 +141,6 @@ export function createGuestBook(options: GuestBookOptions): GuestBook {
   }
 
   return {
-    get size() {
-      return byId.size;
-    },
-    all: () => byId.values(),
     end(guest) {
       if (guest.id !== null) end(guest.id);
     },

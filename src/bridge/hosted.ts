@@ -8,7 +8,7 @@ import { composeBatch } from "../message/compose.ts";
 import { flatten } from "../message/flatten.ts";
 import { type Payload, whole } from "../message/message.ts";
 import { passOn } from "../relay/pass-on.ts";
-import type { Call } from "../session/calls.ts";
+import type { Call } from "../session/call.ts";
 import type { Owner } from "../session/owner.ts";
 import type { Turn } from "../session/turn.ts";
 import { announce } from "./announce.ts";

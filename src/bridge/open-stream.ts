@@ -2,7 +2,7 @@ import { answerMemory, countIn } from "../link/memory.ts";
 import type { Pool, UpstreamCall } from "../link/upstream/pool.ts";
 import type { ResponseHead } from "../wire/http-head.ts";
 import { readResponse, type Reading } from "./response-messages.ts";
-import type { Call } from "../session/calls.ts";
+import type { Call } from "../session/call.ts";
 import { type Brake, createBrake } from "./brake.ts";
 import type { ServerListener } from "./server-end.ts";
 import type { StreamableSession } from "./streamable-session.ts";

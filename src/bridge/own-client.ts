@@ -7,7 +7,7 @@ import { openMessage, type Message, type Payload } from "../message/message.ts";
 import { describeError } from "../message/wire-errors.ts";
 import { readBanner } from "../record/log/banner.ts";
 import { askForNothing, createLearner } from "../relay/learn.ts";
-import type { Call } from "../session/calls.ts";
+import type { Call } from "../session/call.ts";
 import { type CatalogueKeeper, createCatalogues, type Refusal } from "../session/catalogue.ts";
 import { type Era, META_KEYS, OWN_REVISION } from "../message/protocol.ts";
 import type { Exchange } from "../session/exchange.ts";

@@ -2,13 +2,11 @@ import { admits } from "../link/http/client-head.ts";
 import type { Visit } from "../link/http/door.ts";
 import { replyEmpty, replyJson } from "../link/http/reply.ts";
 import { mergeBatches } from "../message/compose.ts";
-import type { Call } from "../session/calls.ts";
+import type { Call } from "../session/call.ts";
 import { beginStream, type EventStream } from "./event-stream.ts";
 
 /** What a client is answered to a request that others have to answer first. */
 export interface PostReply {
-  /** The calls that are still waited for. */
-  readonly waiting: ReadonlySet<Call>;
   /** Whether messages can be sent before the answer. */
   readonly canStream: boolean;
   isFull(): boolean;
@@ -72,7 +70,6 @@ export function createPostReply({ visit, calls, headers, onGone }: PostReplyOpti
   });
 
   return {
-    waiting,
     canStream,
     isFull: () => stream?.outlet.isFull ?? false,
     whenReady(resume) {

@@ -4,7 +4,7 @@ import type { Visit } from "../link/http/door.ts";
 import { readBody } from "../link/http/body.ts";
 import { replyEmpty, replyError, replyJson } from "../link/http/reply.ts";
 import type { Witness } from "../record/witness.ts";
-import type { Call } from "../session/calls.ts";
+import type { Call } from "../session/call.ts";
 import type { Session } from "../session/session.ts";
 import { statusOf } from "./answers.ts";
 import type { Seat } from "./seats.ts";

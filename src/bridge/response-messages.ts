@@ -4,7 +4,7 @@ import { createExcess } from "../message/gist.ts";
 import { openMessage, type Payload, whole } from "../message/message.ts";
 import { pickData } from "../wire/event-fields.ts";
 import { createEventFramer } from "../wire/events.ts";
-import type { Call } from "../session/calls.ts";
+import type { Call } from "../session/call.ts";
 import type { Exchange } from "../session/exchange.ts";
 import type { ResponseHead } from "../wire/http-head.ts";
 import { INVALID, refusedWith } from "./answers.ts";

@@ -1,7 +1,7 @@
 import { composeError, type WireError } from "../message/compose.ts";
 import type { Gist } from "../message/gist.ts";
 import { type Message, openMessage, type Payload, whole } from "../message/message.ts";
-import type { Call } from "../session/calls.ts";
+import type { Call } from "../session/call.ts";
 import type { Exchange } from "../session/exchange.ts";
 import type { Session } from "../session/session.ts";
 import type { Turn } from "../session/turn.ts";

@@ -7,7 +7,7 @@ import { findMember } from "../message/members.ts";
 import { type Message, openMessage, type Payload, whole } from "../message/message.ts";
 import { createLearner } from "../relay/learn.ts";
 import { passOn } from "../relay/pass-on.ts";
-import type { Call } from "../session/calls.ts";
+import type { Call } from "../session/call.ts";
 import { createCatalogues } from "../session/catalogue.ts";
 import type { Exchange } from "../session/exchange.ts";
 import { type Named, numberIn, numberOf, numbersMeant, rename, restore, wantsLog } from "./aliases.ts";

@@ -6,7 +6,7 @@ import type { Pool, UpstreamCall } from "../link/upstream/pool.ts";
 import type { WireError } from "../message/compose.ts";
 import { createExcess } from "../message/gist.ts";
 import type { Message } from "../message/message.ts";
-import type { Call } from "../session/calls.ts";
+import type { Call } from "../session/call.ts";
 import { pickData } from "../wire/event-fields.ts";
 import { createEventFramer } from "../wire/events.ts";
 import { failureOf, refusedWith } from "./answers.ts";

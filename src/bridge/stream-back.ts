@@ -5,7 +5,7 @@ import { createExcess, type Gist } from "../message/gist.ts";
 import { type Payload, whole } from "../message/message.ts";
 import { createOutlet } from "../relay/outlet.ts";
 import { passOn } from "../relay/pass-on.ts";
-import type { Call } from "../session/calls.ts";
+import type { Call } from "../session/call.ts";
 import type { Exchange } from "../session/exchange.ts";
 import { cleanEvent, type EventFrame, pickData, replaceData } from "../wire/event-fields.ts";
 import { createEventFramer } from "../wire/events.ts";

@@ -5,7 +5,7 @@ import type { Pool, UpstreamCall } from "../link/upstream/pool.ts";
 import { headerOf } from "../link/upstream/head.ts";
 import { findMember, readString } from "../message/members.ts";
 import { type Message, openMessage, type Payload } from "../message/message.ts";
-import type { Call } from "../session/calls.ts";
+import type { Call } from "../session/call.ts";
 import type { Exchange } from "../session/exchange.ts";
 import type { ResponseHead } from "../wire/http-head.ts";
 import { CLOSED, failureOf, refusedWith } from "./answers.ts";

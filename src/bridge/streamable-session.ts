@@ -2,7 +2,7 @@ import { HEADERS, LOWER_HEADERS } from "../message/protocol.ts";
 import type { Pool } from "../link/upstream/pool.ts";
 import { headerOf } from "../link/upstream/head.ts";
 import { type Message, openMessage, type Payload, whole } from "../message/message.ts";
-import type { Call } from "../session/calls.ts";
+import type { Call } from "../session/call.ts";
 import { readResponse, type Reading } from "./response-messages.ts";
 import type { ServerListener } from "./server-end.ts";
 

@@ -11,7 +11,7 @@ import type { Pool, UpstreamCall } from "../link/upstream/pool.ts";
 import { mergeBatches, type WireError } from "../message/compose.ts";
 import { type Message, whole } from "../message/message.ts";
 import { passOn } from "../relay/pass-on.ts";
-import type { Call } from "../session/calls.ts";
+import type { Call } from "../session/call.ts";
 import type { Exchange } from "../session/exchange.ts";
 import type { ResponseHead } from "../wire/http-head.ts";
 import { isListening, TOOLS_CHANGED, toolsChangedFor } from "./announce.ts";

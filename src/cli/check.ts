@@ -5,16 +5,19 @@ import { composeJsonSchema } from "../config/json-schema.ts";
 import { placePaths } from "../config/place-paths.ts";
 import type { ReadPolicy } from "../config/read-policy.ts";
 import type { PolicySettings } from "../config/settings.ts";
+import { mergeSettings } from "../config/merge-settings.ts";
+import { DEFAULT_TIMEOUTS } from "../proxy/limits.ts";
 import { namesIn } from "../proxy/hub.ts";
 import { inspectTools } from "../proxy/inspect.ts";
 import { inspectPolicyFile } from "../proxy/policy-file.ts";
 import { stampPolicy } from "../proxy/policy-stamp.ts";
 import { safeJsonLines } from "../record/log/safe-json.ts";
-import type { Parsed } from "./options.ts";
+import type { Parsed } from "./command-line.ts";
 import { createPaint, print } from "./output.ts";
 import { paintMistakes } from "./paint-lines.ts";
-import { readCommand, readEnvironment, readTime, value } from "./settings.ts";
-import { readRemote } from "./tools.ts";
+import { readOwnSettings } from "./own-settings.ts";
+import { value } from "./settings.ts";
+import { readServer } from "./tools.ts";
 import { showWord, usage } from "./usage.ts";
 import { version } from "./version.ts";
 
@@ -42,16 +45,13 @@ const DEFAULT_FILE = "fairlead.yaml";
 
 /** Asks a server for its tools. */
 async function askServer(parsed: Parsed): Promise<ToolFacts[]> {
-  const upstream = value(parsed, "upstream");
-  if (upstream !== undefined && parsed.rest !== null) {
+  if (parsed.values.has("upstream") && parsed.rest !== null) {
     throw usage("A server is a command or a URL, not both", "Leave out --upstream, or what follows --");
   }
-  const server = upstream === undefined ? { command: readCommand(parsed) } : await readRemote(parsed, upstream, null);
+  const settings = mergeSettings(null, await readOwnSettings(parsed, process.env));
   const { tools } = await inspectTools({
-    ...server,
-    env: readEnvironment(parsed),
-    cwd: value(parsed, "cwd"),
-    timeoutMs: readTime(parsed, "tools-timeout", 10_000),
+    timeoutMs: DEFAULT_TIMEOUTS.toolList,
+    ...readServer(parsed, settings),
     version: version(),
   });
   return tools.map(({ name, definition }) => {

@@ -1,20 +1,5 @@
+import type { Command } from "./command-line.ts";
 import { CHILD, CONFIG, FILTER, HELP, LISTEN, LOG, OBSERVE, PIN, REMOTE } from "./option-sets.ts";
-import type { Option } from "./options.ts";
-
-/** One of the things the command can do. */
-export interface Command {
-  /** How it is called; empty for the proxy itself. */
-  readonly name: string;
-  readonly usage: readonly string[];
-  readonly summary: string;
-  readonly options: readonly Option[];
-  /** What may stand beside the options: a server's command after `--`, words of its own, or nothing. */
-  readonly takes: "server" | "words" | "nothing";
-  /** What the help says after the options. */
-  readonly notes: readonly string[];
-  /** Left out of the help. */
-  readonly isHidden?: boolean;
-}
 
 const EXIT_CODES = [
   "Exit codes:",

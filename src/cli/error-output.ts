@@ -1,6 +1,6 @@
+import type { LogSettings } from "../config/settings.ts";
 import { createLog, type Fields, type Level } from "../record/log/log.ts";
 import { findCommand } from "./commands.ts";
-import type { Parsed } from "./options.ts";
 import { complain, createPaint, type Tone } from "./output.ts";
 import { paintMistakes } from "./paint-lines.ts";
 import { findLogFile } from "./settings.ts";
@@ -10,8 +10,8 @@ import { findLogFile } from "./settings.ts";
  * file gets them as well, each line with its time.
  */
 export interface ErrorOutput {
-  /** From now on the log is what these options say; a policy file may have added some. */
-  follow(parsed: Parsed): void;
+  /** From now on the log is as these settings say. */
+  readonly follow: (log: LogSettings) => void;
   error(what: Complaint): Promise<void>;
   warning(message: string): Promise<void>;
 }
@@ -25,10 +25,10 @@ export interface Complaint {
 
 /** Makes the output. Until the command line has been read, it looks for the options of the log in it by itself. */
 export function createErrorOutput(args: readonly string[]): ErrorOutput {
-  let find = scan(args);
+  let place = scan(args);
 
   async function tell(level: Level, message: string, remedy: string, fields: Fields): Promise<void> {
-    const { format, file } = readPlace(find);
+    const { format, file } = findPlace(place());
     if (format === "json") {
       let line = "";
       const log = createLog({ format, file, write: (text) => (line = text) });
@@ -47,8 +47,8 @@ export function createErrorOutput(args: readonly string[]): ErrorOutput {
   }
 
   return {
-    follow({ values }) {
-      find = (option) => values.get(option)?.[0];
+    follow({ format, file }) {
+      place = () => ({ format: format ?? "text", file });
     },
     error: ({ message, remedy, code }) => tell("error", message, remedy, code === undefined ? {} : { code }),
     warning: (message) => tell("warn", message, "", {}),
@@ -62,29 +62,32 @@ const WORDS: Record<Level, readonly [string, Tone]> = {
   debug: ["Note", "dim"],
 };
 
-/** Finds the value of an option. */
-type FindOption = (option: string) => string | undefined;
+/** How errors are written, and to which file as well. */
+interface Place {
+  readonly format: "text" | "json";
+  readonly file: string | null;
+}
 
 /** Finds options in a command line that may have mistakes, because one of those may be the error to tell. */
-function scan(args: readonly string[]): FindOption {
+function scan(args: readonly string[]): () => Place {
   const first = args.at(0) ?? "";
   const name = first.startsWith("-") ? "" : first;
   const known = findCommand(name)?.options.some((option) => option.name === "log-format") === true;
-  if (!known) return () => undefined;
+  if (!known) return () => ({ format: "text", file: null });
   const end = args.indexOf("--");
   const own = end < 0 ? args : args.slice(0, end);
-  return (option) => {
+  const find = (option: string): string | undefined => {
     const at = own.findIndex((word) => word === `--${option}` || word.startsWith(`--${option}=`));
     if (at < 0) return undefined;
     const equals = own[at].indexOf("=");
     return equals < 0 ? own[at + 1] : own[at].slice(equals + 1);
   };
+  return () => ({ format: find("log-format") === "json" ? "json" : "text", file: find("log-file") ?? null });
 }
 
-function readPlace(find: FindOption): { readonly format: "text" | "json"; readonly file: string | null } {
-  const format = find("log-format") === "json" ? "json" : "text";
+function findPlace({ format, file }: Place): Place {
   try {
-    return { format, file: findLogFile(find("log-file")) };
+    return { format, file: findLogFile(file) };
   } catch {
     return { format, file: null }; // that it cannot be written is told on stderr
   }

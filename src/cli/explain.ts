@@ -1,8 +1,8 @@
 import { readFileSync } from "node:fs";
 import { explainMessage } from "../proxy/explain.ts";
 import { loadPolicyFile } from "../proxy/policy-file.ts";
+import type { Parsed } from "./command-line.ts";
 import { composeExplanation, composeExplanationJson } from "./explanation.ts";
-import type { Parsed } from "./options.ts";
 import { createPaint, print } from "./output.ts";
 import { paintExplanation } from "./paint-lines.ts";
 import { value } from "./settings.ts";

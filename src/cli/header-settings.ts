@@ -1,16 +1,10 @@
 import { OWN_HEADERS } from "../config/own-headers.ts";
-import type { Parsed } from "./options.ts";
+import type { Parsed } from "./command-line.ts";
 import { showWord, usage } from "./usage.ts";
 
-/** The headers of --header, with variables filled in, and those of others that it does not name. */
-export function readHeaders(
-  parsed: Parsed,
-  env: NodeJS.ProcessEnv,
-  others: ReadonlyMap<string, string> = new Map(),
-): Record<string, string> {
-  const own = (parsed.values.get("header") ?? []).map((text) => readHeader(text, env));
-  const names = new Set(own.map(([name]) => name.toLowerCase()));
-  return Object.fromEntries([...Array.from(others).filter(([name]) => !names.has(name.toLowerCase())), ...own]);
+/** The headers of --header, with variables filled in. */
+export function readHeaders(parsed: Parsed, env: NodeJS.ProcessEnv): Map<string, string> {
+  return new Map((parsed.values.get("header") ?? []).map((text) => readHeader(text, env)));
 }
 
 function readHeader(text: string, env: NodeJS.ProcessEnv): [string, string] {

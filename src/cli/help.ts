@@ -1,5 +1,5 @@
-import { type Command, COMMANDS } from "./commands.ts";
-import type { Option } from "./options.ts";
+import type { Command, Option } from "./command-line.ts";
+import { COMMANDS } from "./commands.ts";
 
 /** The help of a command, as text. */
 export function composeHelp(command: Command): string {

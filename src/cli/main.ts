@@ -1,9 +1,10 @@
 import type { ProxyError } from "../errors.ts";
+import type { Parsed } from "./command-line.ts";
 import { findCommand } from "./commands.ts";
 import { type Complaint, createErrorOutput, type ErrorOutput } from "./error-output.ts";
 import { composeHelp } from "./help.ts";
 import { checkTogether, unknownCommand, unknownTopic } from "./mistakes.ts";
-import { type Parsed, parseCommandLine } from "./options.ts";
+import { parseCommandLine } from "./options.ts";
 import { print } from "./output.ts";
 import { runProxy } from "./run.ts";
 import { showWord, usage } from "./usage.ts";

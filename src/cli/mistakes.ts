@@ -1,8 +1,8 @@
 import type { ProxyError } from "../errors.ts";
-import { type Command, COMMANDS, findCommand } from "./commands.ts";
+import { COMMANDS, findCommand } from "./commands.ts";
 import { splitCommand } from "../config/split-command.ts";
 import { nearest } from "../text/nearest.ts";
-import type { Parsed } from "./options.ts";
+import type { Command, Parsed } from "./command-line.ts";
 import { showLine, showWord, usage } from "./usage.ts";
 
 /** A first word that is no command. Mostly it is the server's, and the two dashes are missing. */
@@ -48,7 +48,11 @@ export function strayWord(args: readonly string[], at: number, command: Command)
 }
 
 /** Throws where words or options do not go together with the rest, or with what else is set. */
-export function checkTogether({ words, rest, values }: Parsed, command: Command, all = values): void {
+export function checkTogether(
+  { words, rest, values }: Parsed,
+  command: Command,
+  all: { has(name: string): boolean } = values,
+): void {
   const extra = command.takes === "nothing" ? (words[0] ?? rest?.[0] ?? null) : null;
   if (extra !== null) throw usage(`Unexpected word: ${showWord(extra)}`, `Write ${command.usage[0]}`);
   for (const { name, needs } of command.options) {

@@ -1,5 +1,5 @@
 import { LEVELS } from "../record/log/log.ts";
-import type { Option } from "./options.ts";
+import type { Option } from "./command-line.ts";
 
 /** On every command. */
 export const HELP: Option = { name: "help", value: null, help: "show this help" };

@@ -1,35 +1,8 @@
 import { showText } from "../message/text.ts";
-import type { Command } from "./commands.ts";
 import { strayWord, unknownOption } from "./mistakes.ts";
 import { nearest } from "../text/nearest.ts";
+import type { Command, Option, Parsed } from "./command-line.ts";
 import { usage } from "./usage.ts";
-
-/** One option of the command line. */
-export interface Option {
-  readonly name: string;
-  /** What its value is called in the help; null where it takes none. */
-  readonly value: string | null;
-  readonly help: string;
-  readonly repeats?: boolean;
-  /** The only values it takes. */
-  readonly choices?: readonly string[];
-  readonly fallback?: string;
-  /** Whether the words behind it are its values: none, one or several. */
-  readonly takesWords?: boolean;
-  /** The option without which it means nothing. */
-  readonly needs?: string;
-}
-
-/** A command line, taken apart. */
-export interface Parsed {
-  /** The words that are neither options nor values, before `--`. */
-  readonly words: readonly string[];
-  /** Everything after `--`; null where there is none. */
-  readonly rest: readonly string[] | null;
-  readonly values: ReadonlyMap<string, readonly string[]>;
-  /** Everything before `--`, as it was typed, with the command's name. */
-  readonly typed: readonly string[];
-}
 
 /** Takes a command line apart, without the command's name, by the options that command may have. */
 export function parseCommandLine(args: readonly string[], command: Command): Parsed {

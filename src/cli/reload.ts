@@ -1,11 +1,10 @@
 import { type Stats, statSync, unwatchFile, watchFile } from "node:fs";
 import type { ProxyError } from "../errors.ts";
 import type { PolicySettings } from "../config/settings.ts";
-import type { Proxy } from "../proxy/proxy.ts";
+import type { Proxy } from "../proxy/proxy-options.ts";
 import type { Log } from "../record/log/log.ts";
-import type { Command } from "./commands.ts";
+import type { Command, Parsed } from "./command-line.ts";
 import { readConfig } from "./config.ts";
-import type { Parsed } from "./options.ts";
 
 /** Keeps a proxy to what its policy file says. */
 export interface Reloading {

@@ -1,40 +1,41 @@
 import type { Class } from "../message/methods.ts";
 import type { AuditField } from "../record/audit/fields.ts";
-import { createProxy, type Proxy, type ProxyOptions } from "../proxy/proxy.ts";
+import type { Settings } from "../config/merge-settings.ts";
+import { optionsOf } from "../proxy/settings-options.ts";
+import { createProxy } from "../proxy/proxy.ts";
+import type { Proxy, ProxyOptions } from "../proxy/proxy-options.ts";
 import type { AuditLog } from "../record/audit/writer.ts";
 import { type AuditEvent, Unaudited } from "../record/event.ts";
 import type { Log } from "../record/log/log.ts";
-import type { Command } from "./commands.ts";
-import type { Config } from "./config.ts";
+import type { Command, Parsed } from "./command-line.ts";
 import type { ErrorOutput } from "./error-output.ts";
-import type { Parsed } from "./options.ts";
 import { complain, createPaint } from "./output.ts";
 import type { Reloading } from "./reload.ts";
-import { findConfig, openLog, readCommand, readEnvironment, readPatterns, readTime, value } from "./settings.ts";
+import { readSettings } from "./read-settings.ts";
+import { noServer, openLog, value } from "./settings.ts";
 
 /** Runs the proxy until it is over. */
-export async function runProxy(given: Parsed, command: Command, errors: ErrorOutput): Promise<number> {
-  const watching = given.values.has("config") ? await import("./reload.ts") : null;
-  const version = watching?.configVersion(given) ?? null;
-  const config = await findConfig(given, command);
-  const { parsed = given } = config ?? {};
-  errors.follow(parsed);
-  const deny = config?.deny ?? readPatterns(parsed, "deny");
-  const allow = config?.allow ?? readPatterns(parsed, "allow");
-  const speaksHttp = parsed.values.has("upstream") || parsed.values.has("listen");
-  const server: Partial<ProxyOptions> = speaksHttp
-    ? (await import("./http-options.ts")).readHttpOptions(parsed, config)
-    : { command: readCommand(parsed), timeouts: { toolList: readTime(parsed, "tools-timeout", 10_000) } };
-  const log = openLog(parsed);
-  for (const text of config?.warnings ?? []) log.warn(text);
-  const auditing = readAuditing(given, parsed, config);
-  const audit = await openAuditLog(parsed, auditing, log);
+export async function runProxy(parsed: Parsed, command: Command, errors: ErrorOutput): Promise<number> {
+  const watching = parsed.values.has("config") ? await import("./reload.ts") : null;
+  const version = watching?.configVersion(parsed) ?? null;
+  const { settings, policy, warnings } = await readSettings(parsed, command, errors);
+  const isServing = settings.listen !== null;
+  const http =
+    isServing || settings.upstream?.kind === "url"
+      ? (await import("./http-options.ts")).readHttpOptions(parsed, settings)
+      : {};
+  if (settings.upstream === null) throw noServer(parsed);
+  const log = openLog(settings.log);
+  for (const text of warnings) log.warn(text);
+  const auditing = readAuditing(settings);
+  const audit = await openAuditLog(settings, auditing, log);
   const parent = process.ppid;
   // A service that is told to reload while it starts must not die of it.
   let isHungUp = false;
-  if (watching !== null && parsed.values.has("listen")) process.on("SIGHUP", () => (isHungUp = true));
+  if (watching !== null && isServing) process.on("SIGHUP", () => (isHungUp = true));
   const proxy = await createProxy({
-    ...server,
+    ...optionsOf(settings),
+    ...http,
     client: {
       // Made when they are first looked at, which is after the server was started.
       get input() {
@@ -45,24 +46,18 @@ export async function runProxy(given: Parsed, command: Command, errors: ErrorOut
       },
       isGone: () => process.ppid !== parent,
     },
-    deny,
-    allow,
     observe: parsed.values.has("observe"),
     ...readPin(parsed),
-    env: readEnvironment(parsed),
-    cwd: value(parsed, "cwd"),
     log,
     audit: audit === null ? null : auditor(audit, auditing),
     auditAll: auditing.classes.has("pass"),
-    ...(config === null
-      ? {}
-      : { ...config.policy, limits: config.limits, timeouts: { ...server.timeouts, ...config.timeouts } }),
+    ...policy,
   });
-  const started = { settings: config?.policy.policy ?? null, version };
-  const reloading = watching?.watchConfig({ given, command, proxy, log, started }) ?? null;
+  const started = { settings: policy.policy ?? null, version };
+  const reloading = watching?.watchConfig({ given: parsed, command, proxy, log, started }) ?? null;
   guard(proxy, log, proxy.url === null ? null : reloading);
   if (isHungUp) reloading?.reload();
-  if (proxy.url !== null && wantsPaste(parsed)) await complain(await describePaste(parsed, proxy.url));
+  if (proxy.url !== null && wantsPaste(settings)) await complain(await describePaste(parsed, settings, proxy.url));
   if (proxy.url === null && process.stdin.isTTY)
     log.info("waiting for MCP messages on stdin; this is meant to be started by a client");
   const { code, lost, child } = await proxy.ended;
@@ -75,14 +70,13 @@ export async function runProxy(given: Parsed, command: Command, errors: ErrorOut
 }
 
 /** Whether a person sees what is written on stderr, and wants to. */
-function wantsPaste(parsed: Parsed): boolean {
-  const level = value(parsed, "log-level") ?? "info";
-  return process.stderr.isTTY && value(parsed, "log-format") !== "json" && (level === "info" || level === "debug");
+function wantsPaste({ log: { level, format } }: Settings): boolean {
+  return process.stderr.isTTY && format !== "json" && (level === null || level === "info" || level === "debug");
 }
 
-async function describePaste(parsed: Parsed, url: string): Promise<string> {
+async function describePaste(parsed: Parsed, { auth }: Settings, url: string): Promise<string> {
   const { composePaste } = await import("./paste.ts");
-  const asksForToken = parsed.values.has("auth-tokens") || parsed.values.has("auth-jwks");
+  const asksForToken = auth !== null && auth.kind !== "open";
   const hosts = parsed.values.get("allow-host") ?? [];
   return composePaste({ url, hosts, asksForToken }, createPaint(process.stderr, process.env));
 }
@@ -94,15 +88,13 @@ interface Auditing {
   readonly mustAudit: boolean;
 }
 
-function readAuditing(given: Parsed, parsed: Parsed, config: Config | null): Auditing {
-  const { fields = null, classes = null } = config?.auditInclude ?? {};
-  const byLevel: readonly Class[] =
-    value(parsed, "audit-level") === "all" ? ["pass", "log", "review"] : ["log", "review"];
+function readAuditing({ audit }: Settings): Auditing {
+  const { fields = null, classes = null } = audit?.include ?? {};
+  const byLevel: readonly Class[] = audit?.level === "all" ? ["pass", "log", "review"] : ["log", "review"];
   return {
     fields: fields === null ? undefined : new Set(fields),
-    // What was typed wins over the file.
-    classes: new Set(given.values.has("audit-level") ? byLevel : (classes ?? byLevel)),
-    mustAudit: config?.mustAudit === true,
+    classes: new Set(classes ?? byLevel),
+    mustAudit: audit?.onError === "block",
   };
 }
 
@@ -124,11 +116,10 @@ function readPin(parsed: Parsed): Pick<ProxyOptions, "names"> {
 }
 
 /** The audit log, if one is asked for. It is closed when we end, however we do. */
-async function openAuditLog(parsed: Parsed, { fields }: Auditing, log: Log): Promise<AuditLog | null> {
-  const file = value(parsed, "audit");
-  if (file === undefined) return null;
+async function openAuditLog(settings: Settings, { fields }: Auditing, log: Log): Promise<AuditLog | null> {
+  if (settings.audit === null) return null;
   const { openAudit } = await import("../record/audit/audit-log.ts");
-  const audit = openAudit({ file, fields, warn: (text) => log.warn(text) });
+  const audit = openAudit({ file: settings.audit.file, fields, warn: (text) => log.warn(text) });
   process.on("exit", () => audit.close());
   return audit;
 }

@@ -1,23 +1,16 @@
 import { closeSync, constants, fstatSync, openSync } from "node:fs";
 import { devNull } from "node:os";
 import { isatty } from "node:tty";
+import type { LogSettings } from "../config/settings.ts";
 import { ProxyError } from "../errors.ts";
 import { parsePatternList, type Pattern } from "../policy/patterns.ts";
-import { createLog, type Level, type Log } from "../record/log/log.ts";
-import type { Command } from "./commands.ts";
-import type { Config } from "./config.ts";
-import type { Parsed } from "./options.ts";
+import { createLog, type Log } from "../record/log/log.ts";
+import type { Parsed } from "./command-line.ts";
 import { EXAMPLE_SERVER, showLine, showWord, usage } from "./usage.ts";
 
 /** The value of an option that is given at most once. */
 export function value(parsed: Parsed, name: string): string | undefined {
   return parsed.values.get(name)?.[0];
-}
-
-/** What the file says that --config names; null where there is none. What reads it is loaded when there is. */
-export async function findConfig(parsed: Parsed, command: Command): Promise<Config | null> {
-  if (!parsed.values.has("config")) return null;
-  return (await import("./config.ts")).readConfig(parsed, command, process.env);
 }
 
 /** The patterns of --deny or --allow. */
@@ -29,30 +22,35 @@ export function readPatterns(parsed: Parsed, list: "deny" | "allow"): Pattern[] 
   });
 }
 
-/** The variables of --env. */
-export function readEnvironment(parsed: Parsed): Record<string, string> {
-  const variables: Record<string, string> = {};
+/** The variables of --env. The last one of a name holds. */
+export function readEnvironment(parsed: Parsed): Map<string, string> {
+  const variables = new Map<string, string>();
   for (const text of parsed.values.get("env") ?? []) {
     const equals = text.indexOf("=");
     if (equals <= 0) throw usage(`Not a variable: --env ${showWord(text)}`, "Write --env NAME=value");
-    variables[text.slice(0, equals)] = text.slice(equals + 1);
+    variables.set(text.slice(0, equals), text.slice(equals + 1));
   }
   return variables;
 }
 
 /** The command after `--`. */
-export function readCommand({ rest, typed }: Parsed): string[] {
-  const command = rest ?? [];
-  if (command.length > 0 && command[0] !== "") return [...command];
-  const what = command.length === 0 ? "No server to start" : 'The server\'s command is empty: ""';
-  const line = showLine([...typed, "--", ...EXAMPLE_SERVER]);
-  throw usage(what, `Write the server's command after two dashes: ${line}`);
+export function readCommand(parsed: Parsed): string[] {
+  const { rest } = parsed;
+  if (rest === null || rest.length === 0 || rest[0] === "") throw noServer(parsed);
+  return [...rest];
 }
 
-/** A time such as 500ms, 10s, 1m or 1h, in milliseconds. */
-export function readTime(parsed: Parsed, name: string, fallback: number): number {
+/** Says that nobody has named a server. */
+export function noServer({ rest, typed }: Parsed): ProxyError {
+  const what = (rest ?? []).length === 0 ? "No server to start" : 'The server\'s command is empty: ""';
+  const line = showLine([...typed, "--", ...EXAMPLE_SERVER]);
+  return usage(what, `Write the server's command after two dashes: ${line}`);
+}
+
+/** A time such as 500ms, 10s, 1m or 1h, in milliseconds. Undefined where the option is not given. */
+export function readTime(parsed: Parsed, name: string): number | undefined {
   const text = value(parsed, name);
-  if (text === undefined) return fallback;
+  if (text === undefined) return undefined;
   const match = /^(\d+(?:\.\d+)?)(ms|s|m|h)$/.exec(text);
   const exact = match === null ? 0 : Number(match[1]) * UNITS[match[2] as keyof typeof UNITS];
   const milliseconds = Math.round(exact);
@@ -74,18 +72,14 @@ const UNITS = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 };
 /** Timers count no further: almost 25 days. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
-/** The log for people, as the options want it. */
-export function openLog(parsed: Parsed): Log {
-  return createLog({
-    level: (value(parsed, "log-level") ?? "info") as Level,
-    format: (value(parsed, "log-format") ?? "text") as "text" | "json",
-    file: findLogFile(value(parsed, "log-file")),
-  });
+/** The log for people. */
+export function openLog({ level, format, file }: LogSettings): Log {
+  return createLog({ level: level ?? "info", format: format ?? "text", file: findLogFile(file) });
 }
 
 /** The file that the log is to be written to as well; null where there is none. Throws where it cannot be written. */
-export function findLogFile(file: string | undefined): string | null {
-  if (file === undefined || file === "/dev/stderr") return null; // stderr has the log in any case
+export function findLogFile(file: string | null): string | null {
+  if (file === null || file === "/dev/stderr") return null; // stderr has the log in any case
   checkWritable(file);
   return file;
 }

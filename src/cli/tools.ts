@@ -1,14 +1,15 @@
 import { showText } from "../message/text.ts";
 import { NOT_ACCEPTED, NOT_ALLOWED } from "../policy/tool-filter.ts";
+import type { Settings } from "../config/merge-settings.ts";
+import { optionsOf } from "../proxy/settings-options.ts";
 import { type InspectOptions, type InspectReport, inspectTools, type ToolReport } from "../proxy/inspect.ts";
 import type { PinReport } from "../proxy/inspect-pins.ts";
 import { safeJsonLines } from "../record/log/safe-json.ts";
-import type { Command } from "./commands.ts";
-import type { Config } from "./config.ts";
+import type { Command, Parsed } from "./command-line.ts";
 import type { ErrorOutput } from "./error-output.ts";
-import type { Parsed } from "./options.ts";
 import { createPaint, print } from "./output.ts";
-import { findConfig, openLog, readCommand, readEnvironment, readPatterns, readTime, value } from "./settings.ts";
+import { readSettings } from "./read-settings.ts";
+import { noServer, openLog, value } from "./settings.ts";
 import { createProgress, heedInterruptions } from "./progress.ts";
 import { composeTable } from "./table.ts";
 import { columnsOf } from "./terminal.ts";
@@ -16,30 +17,23 @@ import { composeToolList, proposeDeny, readEffect, suggestDeny } from "./tool-li
 import { version } from "./version.ts";
 
 /** Lists the tools of a server, and what would become of them. */
-export async function runTools(given: Parsed, command: Command, errors: ErrorOutput): Promise<number> {
-  const config = await findConfig(given, command);
-  const { parsed = given } = config ?? {};
-  errors.follow(parsed);
-  const deny = config?.deny ?? readPatterns(parsed, "deny");
-  const allow = config?.allow ?? readPatterns(parsed, "allow");
-  const upstream = value(parsed, "upstream");
-  const server = upstream === undefined ? { command: readCommand(parsed) } : await readRemote(parsed, upstream, config);
-  const log = openLog(parsed);
-  for (const text of config?.warnings ?? []) log.warn(text);
+export async function runTools(parsed: Parsed, command: Command, errors: ErrorOutput): Promise<number> {
+  const { settings, policy: said, warnings } = await readSettings(parsed, command, errors);
+  const { policy } = said;
+  const server = readServer(parsed, settings);
+  const log = openLog(settings.log);
+  for (const text of warnings) log.warn(text);
   const progress = createProgress(process.stderr);
   // Only a process needs time to end.
-  const interruption = upstream === undefined ? heedInterruptions() : null;
+  const interruption = server.upstream === undefined ? heedInterruptions() : null;
   const report = await inspectTools({
-    deny,
-    allow,
-    ...(config?.policy.policy === undefined ? {} : { policy: config.policy.policy }),
+    deny: settings.deny,
+    allow: settings.allow,
+    ...(policy === undefined ? {} : { policy }),
     ...server,
     onProgress: progress.tell,
     ...(interruption === null ? {} : { signal: interruption.signal }),
-    ...readPins(parsed, config?.policy.policy?.tools.pin?.file),
-    env: readEnvironment(parsed),
-    cwd: value(parsed, "cwd"),
-    ...(parsed.values.has("tools-timeout") ? { timeoutMs: readTime(parsed, "tools-timeout", 10_000) } : {}),
+    ...readPins(parsed, policy?.tools.pin?.file),
     version: version(),
     log,
   }).finally(() => {
@@ -65,20 +59,19 @@ function readPins(parsed: Parsed, said: string | undefined): Pick<InspectOptions
   return names === undefined ? { pin } : { pin, accept: names.length === 0 ? "all" : names };
 }
 
-/** A server at a URL. What reads it is loaded when there is one. */
-export async function readRemote(
-  parsed: Parsed,
-  upstream: string,
-  config: Config | null,
-): Promise<Pick<InspectOptions, "upstream" | "headers" | "ca" | "connectTimeoutMs">> {
-  const { readHeaders } = await import("./header-settings.ts");
+/** The server to ask, and how long that may take. */
+export function readServer(parsed: Parsed, settings: Settings): InspectOptions {
+  if (settings.upstream === null) throw noServer(parsed);
+  const { command, env, cwd, upstream, headers, timeouts } = optionsOf(settings);
   const ca = value(parsed, "ca");
-  return {
-    upstream,
-    headers: readHeaders(parsed, process.env, config?.headers),
-    ...(ca === undefined ? {} : { ca }),
-    connectTimeoutMs: readTime(parsed, "connect-timeout", 30_000),
+  const { toolList, connection } = timeouts ?? {};
+  const times = {
+    ...(toolList === undefined ? {} : { timeoutMs: toolList }),
+    ...(connection === undefined ? {} : { connectTimeoutMs: connection }),
   };
+  if (upstream === undefined)
+    return { ...(command === undefined ? {} : { command }), ...(env === undefined ? {} : { env }), cwd, ...times };
+  return { upstream, ...(headers === undefined ? {} : { headers }), ...(ca === undefined ? {} : { ca }), ...times };
 }
 
 const FORMATS = { table: composeReport, full: composeFull, names: composeNames, json: composeJson };

@@ -1,6 +1,6 @@
 import { alwaysRefuses, traitsOf } from "../rules/action-traits.ts";
 import type { Condition, Rule, RuleAction } from "../rules/rule.ts";
-import { guessAll } from "../rules/rule-index.ts";
+import { guessAll } from "../rules/guess.ts";
 import type { Page } from "./page.ts";
 import type { Range } from "./source.ts";
 

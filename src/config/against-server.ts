@@ -1,7 +1,7 @@
 import { showText } from "../message/text.ts";
 import { nearest } from "../text/nearest.ts";
 import type { Condition, Rule, RuleAction } from "../rules/rule.ts";
-import { guessAll } from "../rules/rule-index.ts";
+import { guessAll } from "../rules/guess.ts";
 import type { ToolFacts } from "./facts.ts";
 import { describeMember, memberNames } from "./input-schema.ts";
 import { fieldsOf, isAboutCalls, type UsedField } from "./members.ts";

@@ -1,4 +1,4 @@
-import { jsonKey } from "../rules/json-key.ts";
+import { canonicalValue } from "../message/canonical-value.ts";
 import type { Condition } from "../rules/rule.ts";
 import type { Field } from "../message/field.ts";
 import type { Json } from "../message/json.ts";
@@ -223,8 +223,8 @@ function narrow(known: Known, condition: Condition): void {
   if (condition.is === "param_equals" || condition.is === "result_equals") {
     known.values = values === null ? [condition.value] : values.filter((value) => isEqualJson(value, condition.value));
   } else if (condition.is === "param_in") {
-    const keys = values === null ? null : new Set(condition.values.map(jsonKey));
-    known.values = values === null ? condition.values : values.filter((value) => keys?.has(jsonKey(value)));
+    const keys = values === null ? null : new Set(condition.values.map(canonicalValue));
+    known.values = values === null ? condition.values : values.filter((value) => keys?.has(canonicalValue(value)));
   } else if (condition.is === "param_is_null") {
     known.values = values === null ? [null] : values.filter((value) => value === null);
   } else if (condition.is === "param_greater_than") {

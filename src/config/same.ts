@@ -1,11 +1,11 @@
-import { jsonKey } from "../rules/json-key.ts";
+import { canonicalValue } from "../message/canonical-value.ts";
 import type { Condition } from "../rules/rule.ts";
 import type { Field } from "../message/field.ts";
 import type { Json } from "../message/json.ts";
 
 /** Whether two JSON values are equal. */
 export function isEqualJson(one: Json, other: Json): boolean {
-  return one === other || jsonKey(one) === jsonKey(other);
+  return one === other || canonicalValue(one) === canonicalValue(other);
 }
 
 /** A text that two conditions share where they ask the same: a pattern is its source, a field its steps. */
@@ -34,9 +34,9 @@ export function conditionKey(condition: Condition): string {
     case "result_equals":
     case "param_greater_than":
     case "param_less_than":
-      return `${is} ${fieldKey(condition.field)} ${jsonKey(condition.value)}`;
+      return `${is} ${fieldKey(condition.field)} ${canonicalValue(condition.value)}`;
     case "param_in":
-      return `${is} ${fieldKey(condition.field)} ${condition.values.map(jsonKey).sort().join("\0")}`;
+      return `${is} ${fieldKey(condition.field)} ${condition.values.map(canonicalValue).sort().join("\0")}`;
     case "param_matches":
     case "result_matches":
       return `${is} ${fieldKey(condition.field)} ${condition.pattern.source}`;
@@ -53,7 +53,7 @@ export function conditionKey(condition: Condition): string {
     case "calls_so_far":
       return `${is} ${condition.greaterThan} ${condition.tool ?? "\0"}`;
     case "state_equals":
-      return `${is} ${condition.key} ${jsonKey(condition.value)}`;
+      return `${is} ${condition.key} ${canonicalValue(condition.value)}`;
     case "direction":
       return `${is} ${condition.direction}`;
     case "all":

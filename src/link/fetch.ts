@@ -1,9 +1,10 @@
 import { request as plainRequest, type RequestOptions } from "node:http";
 import { request as secureRequest } from "node:https";
-import { type LookupFunction, isIP, type Socket } from "node:net";
-import { lookup } from "node:dns";
+import { isIP, type Socket } from "node:net";
 import { rootCertificates } from "node:tls";
+import type { ProxyError } from "../errors.ts";
 import { createPieces } from "../wire/pieces.ts";
+import { guardedLookup } from "./guarded-lookup.ts";
 import { isLoopback } from "./loopback.ts";
 import { type Nearness, nearness } from "./reach.ts";
 import { loginFailed, shown } from "./trouble.ts";
@@ -68,7 +69,9 @@ interface Question {
 
 async function ask(reach: Reach, url: URL, { method, headers, signal, payload }: Question): Promise<Answer> {
   const host = url.hostname.replace(/^\[|\]$/g, "");
-  if (isLoopback(url.hostname) || isIP(host) !== 0) checkNearness(reach, isIP(host) === 0 ? "127.0.0.1" : host);
+  const isAddress = isIP(host) !== 0;
+  const refusal = isAddress || isLoopback(url.hostname) ? refuseNear(reach, isAddress ? host : "127.0.0.1") : null;
+  if (refusal !== null) throw refusal;
   const socket = await (reach.dial?.(url) ?? null);
   const isSecure = url.protocol === "https:";
   const settings: RequestOptions = {
@@ -83,7 +86,7 @@ async function ask(reach: Reach, url: URL, { method, headers, signal, payload }:
       ...(payload === null ? {} : { "content-length": String(Buffer.byteLength(payload)) }),
     },
     maxHeaderSize: 32_768,
-    lookup: guardedLookup(reach),
+    lookup: guardedLookup((address) => refuseNear(reach, address)),
     // An agent would make a connection of its own.
     ...(socket === null ? { agent: false } : { protocol: "http:", createConnection: () => socket }),
     ...(reach.ca === null ? {} : { ca: [...rootCertificates, reach.ca] }),
@@ -114,26 +117,11 @@ async function ask(reach: Reach, url: URL, { method, headers, signal, payload }:
   });
 }
 
-/** Looks a name up and lets through what is not too near. The connection is made to the addresses that were checked. */
-function guardedLookup(reach: Reach): LookupFunction {
-  return (hostname, options, callback) => {
-    lookup(hostname, { ...options, all: true }, (error, addresses) => {
-      if (error !== null) return callback(error, [], 0);
-      try {
-        for (const { address } of addresses) checkNearness(reach, address);
-      } catch (refusal) {
-        return callback(refusal as Error, [], 0);
-      }
-      if (options.all === true) callback(null, addresses);
-      else callback(null, addresses[0].address, addresses[0].family);
-    });
-  };
-}
-
-function checkNearness({ nearest }: Reach, address: string): void {
-  if (nearness(address) <= nearest) return;
+/** Why an address is not to be asked; null where nothing speaks against it. */
+function refuseNear({ nearest }: Reach, address: string): ProxyError | null {
+  if (nearness(address) <= nearest) return null;
   const where = nearness(address) === 2 ? "on this machine" : "in a private network";
-  throw loginFailed(`the server sent us to an address ${where}`, "Trust it only if you know why it does that");
+  return loginFailed(`the server sent us to an address ${where}`, "Trust it only if you know why it does that");
 }
 
 function toResponse({ status, body }: Answer): Response {

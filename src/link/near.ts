@@ -1,5 +1,5 @@
-import { lookup } from "node:dns";
 import { isIP, type LookupFunction } from "node:net";
+import { guardedLookup } from "./guarded-lookup.ts";
 import { nearness, nearnessOf } from "./reach.ts";
 import { isLoopback } from "./loopback.ts";
 import type { Address } from "./upstream/address.ts";
@@ -23,15 +23,7 @@ export function guardNear(address: Address, env: NodeJS.ProcessEnv): NearGuard {
   const isNear = isLoopback(host) || /(?:^|\.)localhost\.?$/i.test(host) || (isAddress && nearness(host) > 0);
   return {
     refusal: isNear ? TOO_NEAR : null,
-    lookup(hostname, options, callback) {
-      lookup(hostname, { ...options, all: true }, (error, addresses) => {
-        if (error !== null) return callback(error, [], 0);
-        // One near address is enough: which of them is taken is not for us to say.
-        if (addresses.some((one) => nearness(one.address) > 0)) return callback(new Error(TOO_NEAR), [], 0);
-        if (options.all === true) callback(null, addresses);
-        else callback(null, addresses[0].address, addresses[0].family);
-      });
-    },
+    lookup: guardedLookup((one) => (nearness(one) > 0 ? new Error(TOO_NEAR) : null)),
     async check() {
       if (proxyFor(address, env) !== null && (await nearnessOf(host)) > 0) throw new Error(TOO_NEAR);
     },

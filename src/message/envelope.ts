@@ -4,15 +4,11 @@ import { createGistReader } from "./gist.ts";
 import { readId, type Id } from "./id.ts";
 import { SLOT } from "./keys.ts";
 import { describeMethod, findMethod, MAX_METHOD_BYTES, type Method } from "./methods.ts";
-import type { Payload } from "./message.ts";
+import type { Payload, Span } from "./payload.ts";
 import { scan, type Scan } from "./scan.ts";
 import { readText } from "./text.ts";
 
-/** Where a value stands in the bytes of its message. */
-export interface Span {
-  readonly start: number;
-  readonly end: number;
-}
+export type { Span } from "./payload.ts";
 
 /** Somebody asks and waits. */
 export interface RequestEnvelope {

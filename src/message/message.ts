@@ -1,18 +1,11 @@
 import { isAscii } from "node:buffer";
-import { type Envelope, readEnvelope, type Span } from "./envelope.ts";
+import { type Envelope, readEnvelope } from "./envelope.ts";
+import type { Payload } from "./payload.ts";
+
+export type { Payload } from "./payload.ts";
 
 /** Up is from client to server, down is from server to client. */
 export type Direction = "up" | "down";
-
-/**
- * Where the bytes of a message are: part of a buffer, often with neighbours. To make a view of
- * each would cost more than reading most of them.
- */
-export interface Payload extends Span {
-  readonly bytes: Buffer;
-  /** Whether there is nothing but ASCII in the whole buffer; then it need not be checked again. */
-  readonly ascii: boolean;
-}
 
 /** One message: its bytes, which are never edited, and what they say. Places in the envelope are places in `bytes`. */
 export interface Message extends Payload {

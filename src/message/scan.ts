@@ -21,7 +21,7 @@ import {
 } from "./characters.ts";
 import { type Level, PROTOTYPE, ROOT, slotOf, SLOTS, VARIANT } from "./keys.ts";
 import type { Fault } from "./faults.ts";
-import type { Payload } from "./message.ts";
+import type { Payload } from "./payload.ts";
 import { addKey, beginComparing, forgetKeys, isInSet, keepKey, MAX_DEPTH } from "./open-keys.ts";
 import { beginShape, learnKey, loseKey, openElement, openObject, type Shape } from "./shapes.ts";
 import { isSpelled } from "./spelling.ts";
@@ -256,7 +256,7 @@ function readKey(
     else return null;
   }
   const first = firstKey[depth];
-  if (!shape.isLost || keys === first) beginComparing(depth);
+  if (!shape.isLost) beginComparing(depth);
   const added = addKey(bytes, depth, first, keys, start, at, escaped);
   if (isInSet(depth)) result.setKeys++;
   if (added === "twice") {

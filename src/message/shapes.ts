@@ -35,16 +35,17 @@ export const MAX_COUNT = 24;
 const MAX_LENGTH = 64;
 
 const NO_KEY: Words = { length: 0, first: 0, last: 0, between: new Int32Array(0) };
-const LOST = { root: createLost(ROOT), params: createLost(PARAMS), other: createLost(null) };
 
 let learnt = 0;
 let root = createRoot();
+let lost = createAllLost();
 
 /** The shape that every message begins with. */
 export function beginShape(): Shape {
   if (learnt >= MAX_SHAPES) {
     learnt = 0;
     root = createRoot();
+    lost = createAllLost();
   }
   return root;
 }
@@ -52,12 +53,12 @@ export function beginShape(): Shape {
 /** Where the keys of an object begin that is the value of this shape's key. */
 export function openObject(shape: Shape): Shape {
   const isParams = shape.level === ROOT && shape.slot === SLOT.params;
-  return (shape.inObject ??= createHead(isParams ? PARAMS : null, shape.isLost));
+  return (shape.inObject ??= createHead(isParams ? PARAMS : null));
 }
 
 /** Where the keys of an object begin that is in an array under this shape's key. */
 export function openElement(shape: Shape): Shape {
-  return (shape.inArray ??= createHead(null, shape.isLost));
+  return (shape.inArray ??= createHead(null));
 }
 
 /** Learns the key that is written between two places, its quotes and colon included, and follows a shape. */
@@ -73,10 +74,14 @@ export function learnKey(before: Shape, view: DataView, start: number, end: numb
   return shape;
 }
 
-/** The shape of an object from the first key on that is not learnt. */
+/** The shape of an object from the first key on that is not learnt. The objects inside it have shapes again. */
 export function loseKey({ level }: Shape, slot: number): Shape {
-  const shapes = level === ROOT ? LOST.root : level === PARAMS ? LOST.params : LOST.other;
+  const shapes = level === ROOT ? lost.root : level === PARAMS ? lost.params : lost.other;
   return shapes[Math.max(0, slot + 1)];
+}
+
+function createAllLost() {
+  return { root: createLost(ROOT), params: createLost(PARAMS), other: createLost(null) };
 }
 
 /** One for each slot, and one for no slot. */
@@ -84,13 +89,13 @@ function createLost(level: Level | null): readonly Shape[] {
   return Array.from({ length: SLOTS + 1 }, (_, nth) => createShape(NO_KEY, nth - 1, level, true, 0));
 }
 
-function createHead(level: Level | null, isLost: boolean): Shape {
-  return createShape(NO_KEY, -1, level, isLost, 0);
+function createHead(level: Level | null): Shape {
+  return createShape(NO_KEY, -1, level, false, 0);
 }
 
 function createRoot(): Shape {
-  const shape = createHead(null, false);
-  shape.inObject = createHead(ROOT, false);
+  const shape = createHead(null);
+  shape.inObject = createHead(ROOT);
   return shape;
 }
 

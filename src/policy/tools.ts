@@ -1,4 +1,4 @@
-import type { Call } from "../session/calls.ts";
+import type { Call } from "../session/call.ts";
 import type { ToolPage } from "../session/tool-page.ts";
 import type { Turn } from "../session/turn.ts";
 import { createNameFinder } from "./mentions.ts";

@@ -3,6 +3,7 @@ import type { ChainServices } from "../rules/chain/services.ts";
 import type { ActionOf } from "../rules/rule.ts";
 import { createScriptRunner, type ScriptRunner } from "../link/script.ts";
 import { createWebhook, type Webhook } from "../link/webhook.ts";
+import { createHoldBook, type HoldBook } from "../store/holds.ts";
 import type { Log } from "../record/log/log.ts";
 import type { Reporter } from "../record/log/report.ts";
 import type { Witness } from "../record/witness.ts";
@@ -11,6 +12,8 @@ import type { Fork } from "./fork.ts";
 /** What the chain does in the world, and how to end it. */
 export interface World {
   readonly services: ChainServices;
+  /** The messages that wait for a person. */
+  readonly holds: HoldBook;
   /** Gets ready what a policy will need: a webhook that cannot be used is a mistake now, not later. */
   prepare(webhooks: readonly ActionOf<"webhook">[]): void;
   /** Lets what was told leave, for a moment, and ends all that runs. */
@@ -45,6 +48,11 @@ export function createWorld({ log, reporter, witness, folder, fork, now }: World
   const webhooks = new Map<string, Webhook>();
   let scripts: ScriptRunner | null = null;
 
+  const holds = createHoldBook({
+    now: Date.now,
+    onTrouble: (error) => reporter.report("hold", `who listens to holds failed: ${String(error)}`),
+  });
+
   const onTrouble = (text: string): void => reporter.report("webhook", text);
 
   /** One for each that differs: those of two rules may be the same. */
@@ -76,18 +84,22 @@ export function createWorld({ log, reporter, witness, folder, fork, now }: World
       ask: (action, body, signal) =>
         action.does === "webhook" ? webhookOf(action).ask(body, signal) : runner().run(action, body, signal),
       fork,
+      hold: holds.hold,
       sleep: (milliseconds, signal) => sleep(milliseconds, undefined, { signal }),
       now,
     },
+    holds,
     prepare(actions) {
       for (const action of actions) webhookOf(action);
     },
     async close() {
+      holds.close();
       await Promise.all(Array.from(webhooks.values(), (each) => each.flush(FLUSH_MS)));
       for (const each of webhooks.values()) each.close();
       scripts?.close();
     },
     destroy() {
+      holds.close();
       for (const each of webhooks.values()) each.close();
       scripts?.close();
     },

@@ -3,11 +3,12 @@ import type { Chain } from "../rules/chain/chain.ts";
 import type { Interceptor } from "../rules/interceptors/interceptor.ts";
 import { hidesElements } from "../rules/action-traits.ts";
 import type { ActionOf } from "../rules/rule.ts";
-import { createChainState } from "../store/state.ts";
+import { createMemoryState } from "../store/state.ts";
 import { ProxyError } from "../errors.ts";
 import { POLICY } from "../config/schema.ts";
 import type { PolicySettings } from "../config/settings.ts";
 import { countsOf } from "../store/sessions.ts";
+import type { HoldBook } from "../store/holds.ts";
 import type { Log } from "../record/log/log.ts";
 import { createWorld } from "./chain-services.ts";
 import { createFork } from "./fork.ts";
@@ -19,6 +20,8 @@ import { stampPolicy } from "./policy-stamp.ts";
 export interface Engine {
   /** Takes up another policy, whole or not at all. Says whether clients may see other tools by it. */
   adopt(policy: PolicySettings): Promise<{ readonly changesTools: boolean }>;
+  /** The messages that wait for a person. */
+  readonly holds: HoldBook;
   /** What is counted of the sessions that are remembered. */
   sessions(): SessionStatistics[];
   /** Ends all that it has begun, with a moment for what is on its way. */
@@ -49,7 +52,7 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
   const { reporter, witness, rulebook, makePolicy } = hub;
   const { now } = hub.seats;
   const { ttlMs, maxSessions, maxConversations } = options.policy.state;
-  const state = createChainState({ ttlMs, maxSessions, maxConversations, now });
+  const state = createMemoryState({ ttlMs, maxSessions, maxConversations, now });
   const fork = createFork({ reporter, witness, version });
   const world = createWorld({ log, reporter, witness, folder, fork, now });
   const { services } = world;
@@ -67,10 +70,12 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
   }
 
   let signature = signatureOf(options.policy);
+  let ruleIds: ReadonlySet<string> = new Set(options.policy.interceptor.rules.map(({ id }) => id));
   const chain = await build(options.policy);
   rulebook.current = { ...rulebook.current, chain, observe };
 
   return {
+    holds: world.holds,
     async adopt(policy) {
       const names = namesIn(policy);
       const stamp = stampPolicy({ ...policy.tools, names, interceptor: policy.interceptor, observe });
@@ -80,12 +85,10 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
       witness.changedPolicy(stamp);
       // Lists in there are as the filter of before left them.
       state.answers.clear();
-      // Limits of rules that are gone are gone; those of rules that stay count on.
+      // Limits of rules that the policy does not have any more are forgotten; those of rules that stay count on.
       const ids = new Set(policy.interceptor.rules.map(({ id }) => id));
-      state.limits.forget((key) => {
-        const id = key.slice(key.startsWith(OBSERVED) ? OBSERVED.length : 0, key.indexOf("\0"));
-        return !ids.has(id) && !INTERCEPTOR.test(id);
-      });
+      state.limits.forgetRules([...ruleIds].filter((id) => !ids.has(id)));
+      ruleIds = ids;
       const before = signature;
       signature = signatureOf(policy);
       return { changesTools: before !== signature };
@@ -111,9 +114,6 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
 
 /** What holds where there is no policy file. */
 export const NO_POLICY: PolicySettings = POLICY.defaults;
-
-const OBSERVED = "observe:";
-const INTERCEPTOR = /Interceptor$/;
 
 function webhooksOf({ interceptor }: PolicySettings): ActionOf<"webhook">[] {
   return interceptor.rules.flatMap(({ actions }) => actions.filter((action) => action.does === "webhook"));

@@ -2,8 +2,8 @@ import type { Outcome } from "../action/outcome.ts";
 import { createSeat } from "../bridge/seats.ts";
 import { buildChain, prepareRules } from "../rules/chain/build.ts";
 import { explainTurn, type StopExplanation } from "../rules/chain/explain.ts";
-import type { ChainServices } from "../rules/chain/services.ts";
-import { createChainState } from "../store/state.ts";
+import { createDryServices } from "../rules/chain/dry-run.ts";
+import { createMemoryState } from "../store/state.ts";
 import { ProxyError } from "../errors.ts";
 import { type Direction, openMessage, whole } from "../message/message.ts";
 import { OWN_REVISION } from "../message/protocol.ts";
@@ -45,26 +45,8 @@ export async function explainMessage(options: ExplainOptions): Promise<Explanati
   const { settings, folder, message, direction, request } = options;
   const { interceptor } = settings;
   const skipped: string[] = [];
-  const state = createChainState({ now });
-  const services: ChainServices = {
-    report: () => {},
-    count: () => {},
-    metric: () => {},
-    tell: (action) => void skipped.push(`telling ${new URL(action.url).origin}`),
-    ask(action) {
-      skipped.push(action.does === "webhook" ? `asking ${new URL(action.url).origin}` : `running ${action.path}`);
-      return Promise.resolve({ body: Buffer.from('{"action":"allow"}') });
-    },
-    fork(action) {
-      skipped.push(`sending ${action.copies} ${action.copies === 1 ? "copy" : "copies"}`);
-      return null;
-    },
-    sleep(milliseconds) {
-      skipped.push(`waiting ${milliseconds} ms`);
-      return Promise.resolve();
-    },
-    now,
-  };
+  const state = createMemoryState({ now });
+  const services = createDryServices({ now, onSkipped: (what) => void skipped.push(what) });
   const chain = await buildChain(interceptor, { folder, observe: false, server: "explain", state, services });
   let seen: { readonly decision: Decision } | null = null;
   const witness = createWitness({ reporter: SILENT, audit: null, auditAll: false, time: Date.now, now });
@@ -101,7 +83,7 @@ export async function explainMessage(options: ExplainOptions): Promise<Explanati
   }
   const payload = whole(Buffer.from(message));
   const turn = session.observe(openMessage(payload, direction, "refuse"), LINES);
-  const stops = turn.trouble === null ? explainTurn(await prepareRules(interceptor.rules), turn, state) : [];
+  const stops = turn.trouble === null ? await explainTurn(await prepareRules(interceptor.rules), turn, state) : [];
   const hiddenBy = turn.opens?.method.name === "tools/call" ? findHider(settings, turn.opens.subject ?? "") : null;
   seen = null;
   const outcome = await passage.pass(payload, direction, LINES);

@@ -1,7 +1,7 @@
 import { descriptorLimit } from "../link/descriptors.ts";
 import type { Log } from "../record/log/log.ts";
 import { DEFAULT_LIMITS, type Limits } from "./limits.ts";
-import type { ProxyOptions } from "./proxy.ts";
+import type { ProxyOptions } from "./proxy-options.ts";
 
 /** The limits, lowered where there are too few file descriptors for them. */
 export function readLimits({ limits, upstream, listen }: ProxyOptions, log: Log): Limits {

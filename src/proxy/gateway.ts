@@ -1,7 +1,6 @@
 import type { Visit } from "../link/http/door.ts";
 import { type Door, openDoor } from "../link/http/door.ts";
-import type { Gate } from "../link/http/gate.ts";
-export { readTokenFile } from "../link/http/gate.ts";
+import type { Gate } from "../link/http/gate-answer.ts";
 import { expectGuests } from "../link/http/guests.ts";
 import { replyError, replyJson } from "../link/http/reply.ts";
 import type { Paths } from "../bridge/client-side.ts";

@@ -1,7 +1,7 @@
 import { hidesElements } from "../rules/action-traits.ts";
 import { prepareRules } from "../rules/chain/build.ts";
 import { explainTurn } from "../rules/chain/explain.ts";
-import { createChainState } from "../store/state.ts";
+import { createMemoryState } from "../store/state.ts";
 import { openMessage, whole } from "../message/message.ts";
 import type { InterceptorSettings } from "../rules/settings.ts";
 import type { Tool } from "../session/catalogue.ts";
@@ -23,7 +23,7 @@ export async function findHidingRules(
   if (asked.opens !== undefined) session.calls.up.open(asked.opens);
   const list = Buffer.from(`{"jsonrpc":"2.0","id":0,"result":{"tools":[${tools.map(({ raw }) => raw).join(",")}]}}`);
   const turn = session.observe(openMessage(whole(list), "down", "allow"), LINES);
-  const [stop] = explainTurn(await prepareRules(hiding), turn, createChainState({ now }));
+  const [stop] = await explainTurn(await prepareRules(hiding), turn, createMemoryState({ now }));
   return tools.map((_, index) => {
     const hider = stop?.rules.find(({ elements }) => elements?.judged.at(index)?.isHidden === true);
     return hider?.compiled.rule.id ?? null;

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { CLOSED } from "../bridge/answers.ts";
-import { type ClientSide, pathsBelow } from "../bridge/client-side.ts";
+import { pathsBelow } from "../bridge/client-side.ts";
 import { ProxyError } from "../errors.ts";
 import { createGate } from "../link/http/gate.ts";
 import type { Door } from "../link/http/door.ts";
@@ -19,9 +19,10 @@ import { adopt, type Attached, type Judging, needsEngine, openHub, readToolPatte
 import { DEFAULT_TIMEOUTS, type Limits, type Timeouts } from "./limits.ts";
 import type { ProxyConfig } from "./model.ts";
 import { composeHeaders, readLog } from "./options.ts";
-import type { ListenSettings, Proxy, ProxyOptions } from "./proxy.ts";
+import type { ListenSettings, Proxy, ProxyOptions } from "./proxy-options.ts";
 import { findRemote, joinRemote, type RemoteOptions } from "./remote.ts";
 import { createChildService } from "./serve-child.ts";
+import type { Service } from "./service.ts";
 import { createRemoteService } from "./serve-remote.ts";
 
 /** What both kinds of server side need. */
@@ -31,18 +32,6 @@ interface Parts {
   readonly limits: Limits;
   readonly timeouts: Timeouts;
   readonly judged: Judging | null;
-}
-
-/** A server that is started for each client. */
-export interface ChildTarget {
-  readonly command: readonly string[];
-  readonly env: Readonly<Record<string, string>>;
-  readonly cwd: string | undefined;
-}
-
-/** All clients by HTTP of one server. */
-export interface Service extends ClientSide {
-  readonly isReady: () => boolean;
 }
 
 /** What a client side looks like from here. */

@@ -48,9 +48,8 @@ export interface HubOptions {
   readonly auditAll: boolean;
   readonly limits: Limits;
   readonly timeouts: Timeouts;
-  /** What a policy file says, and where it is. */
+  /** What a policy file says. */
   readonly policy: PolicySettings | null;
-  readonly policyFolder: string | null;
   /** Whether the policy only watches. */
   readonly observe?: boolean;
   /** Which server it is; null where there is nobody who could see that. */

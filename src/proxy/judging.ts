@@ -9,7 +9,7 @@ import { createHub, type Hub, loadResultJudge, namesIn } from "./hub.ts";
 import type { Limits, Timeouts } from "./limits.ts";
 import { type NamePolicy, openNamedPins, readNames } from "./names.ts";
 import { readPatterns } from "./options.ts";
-import type { ProxyOptions } from "./proxy.ts";
+import type { ProxyOptions } from "./proxy-options.ts";
 
 /** What judges: the hub of all conversations, and the engine for rules behind it. */
 export interface Judging {
@@ -37,12 +37,12 @@ export function needsEngine({ policy, interceptors = [], observe = false }: Prox
 
 /** Makes the hub. What is an option takes the place of what a policy says. */
 export async function openHub(options: ProxyOptions, { log, limits, timeouts, attached = {} }: Parts): Promise<Hub> {
-  const { audit = null, auditAll = false, policy = null, policyFolder = null, observe = false } = options;
+  const { audit = null, auditAll = false, policy = null, observe = false } = options;
   const deny = readToolPatterns(options, "deny");
   const allow = readToolPatterns(options, "allow");
   const names = overlay(namesIn(policy), readNames(options.names));
   const pins = await openNamedPins(names, options, log);
-  const judges = { deny, allow, names, pins, policy, policyFolder, observe };
+  const judges = { deny, allow, names, pins, policy, observe };
   const observers = [...(attached.observers ?? []), ...(options.observers ?? []).map(tellPlainly)];
   // Between a client and a child on stdio, what it takes to name the command is loaded only where somebody can see the name.
   const isSeen = audit !== null || observers.length > 0 || needsEngine(options) || !isOnStdio(options);

@@ -7,7 +7,7 @@ import { createCatalogues } from "../session/catalogue.ts";
 import type { Log } from "../record/log/log.ts";
 import type { Catalogues } from "./connection.ts";
 import type { Hub } from "./hub.ts";
-import type { ChildTarget, Service } from "./http-proxy.ts";
+import type { ChildTarget, Service } from "./service.ts";
 import type { Limits, Timeouts } from "./limits.ts";
 
 /** What serving children needs. */

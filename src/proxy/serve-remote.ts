@@ -12,7 +12,7 @@ import { createThroughSse } from "../bridge/through-sse.ts";
 import { readResponse } from "../bridge/response-messages.ts";
 import type { UpstreamListener } from "../link/upstream/pool.ts";
 import { openMessage, whole } from "../message/message.ts";
-import type { Service } from "./http-proxy.ts";
+import type { Service } from "./service.ts";
 import type { RemoteServer } from "./remote.ts";
 import type { Hub } from "./hub.ts";
 import type { Limits, Timeouts } from "./limits.ts";

@@ -1,44 +1,106 @@
 import { randomBytes } from "node:crypto";
-import { linkSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { linkSync, readFileSync, renameSync, rmSync, statSync, utimesSync, writeFileSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
 import { type Author, describeAuthor, isRunning } from "./audit/author.ts";
 
+/** How long to wait for a lock. */
+export interface LockOptions {
+  readonly timeoutMs: number;
+  /** Called once if another process has the lock and we have waited for a moment. */
+  readonly onWait?: () => void;
+  /** A lock that its owner has not touched for so long, while we watched, is abandoned. */
+  readonly deadMs?: number;
+}
+
 /**
- * Waits until no other process is at work, and says so in a file until the function that is returned is called. Whoever
- * died at work does not count. Rejects where that takes too long, or where the file cannot be made.
+ * Waits until no other process has the lock, and takes it: the file names us until the returned function is called, or until
+ * we exit. A lock is abandoned when its process is gone, or when nobody has touched it for a while: on another machine, and
+ * where the system does not say when a process started, that is all one can see. Resolves with null after `timeoutMs`.
+ * Rejects where the file cannot be made.
  */
-export async function takeTurn(file: string, withinMs = MAX_WAIT_MS): Promise<() => void> {
-  const author = JSON.stringify(describeAuthor());
-  for (const until = performance.now() + withinMs; ; await delay(POLL_MS)) {
-    try {
-      writeFileSync(file, author, { flag: "wx", mode: 0o600 });
-      return () => rmSync(file, { force: true });
-    } catch (cause) {
-      if ((cause as NodeJS.ErrnoException).code !== "EEXIST") throw cause;
-      if (isAbandoned(file)) bury(file);
-      else if (performance.now() > until) throw new Error(`${file} says that somebody else is at work`, { cause });
+export async function takeLock(file: string, options: LockOptions): Promise<(() => void) | null> {
+  const { timeoutMs, onWait = () => {}, deadMs = DEAD_MS } = options;
+  const mark = JSON.stringify({ ...describeAuthor(), mark: randomBytes(12).toString("hex") });
+  let seen = "";
+  let unchanged = 0; // counted in polls: a clock would run on while the machine sleeps
+  for (let waited = 0; ; waited += POLL_MS) {
+    if (create(file, mark)) return hold(file, mark, deadMs);
+    if (waited >= timeoutMs) return null;
+    if (waited === SHORT_WAIT_MS) onWait();
+    const found = look(file);
+    unchanged = found.state === seen ? unchanged + POLL_MS : 0;
+    seen = found.state;
+    if (unchanged >= deadMs || isAbandoned(found, deadMs)) {
+      bury(file, found.text);
+      unchanged = 0;
     }
+    await delay(POLL_MS);
   }
 }
 
-const POLL_MS = 20;
-const MAX_WAIT_MS = 10_000;
-/** Nobody takes so long between making the file and saying in it who they are. */
-const NAMELESS_MS = 2000;
+const POLL_MS = 50;
+const SHORT_WAIT_MS = 500;
+const DEAD_MS = 6000;
+/** Of the time after which a lock is abandoned, its owner lets this much pass between two touches. */
+const BEAT = 1 / 6;
 
-function isAbandoned(file: string): boolean {
+function create(file: string, mark: string): boolean {
   try {
-    const silentMs = Date.now() - statSync(file).mtimeMs;
-    const author = readAuthor(file);
-    return author === null ? silentMs > NAMELESS_MS : !isRunning(author, silentMs);
-  } catch {
-    return false; // gone meanwhile
+    writeFileSync(file, mark, { flag: "wx", mode: 0o600 });
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "EEXIST") return false;
+    throw error;
   }
 }
 
-/** Null where it does not say, or not yet. */
-function readAuthor(file: string): Author | null {
-  const text = readFileSync(file, "utf8");
+/** Touches our lock until it is released. Another process that took it for abandoned keeps it. */
+function hold(file: string, mark: string, deadMs: number): () => void {
+  const beat = setInterval(() => touch(file, mark), deadMs * BEAT);
+  beat.unref();
+  const release = (): void => {
+    clearInterval(beat);
+    process.off("exit", release);
+    if (look(file).text === mark) rmSync(file, { force: true });
+  };
+  process.once("exit", release);
+  return release;
+}
+
+function touch(file: string, mark: string): void {
+  try {
+    const now = new Date();
+    if (look(file).text === mark) utimesSync(file, now, now);
+  } catch {
+    // It is gone; whoever took it has it now.
+  }
+}
+
+/** What a lock file looks like. Empty where there is none. */
+interface Found {
+  readonly text: string;
+  /** Changes when the file is touched, or replaced. */
+  readonly state: string;
+  readonly ageMs: number;
+}
+
+function look(file: string): Found {
+  try {
+    const { mtimeMs, ino } = statSync(file);
+    return { text: readFileSync(file, "utf8"), state: `${ino} ${mtimeMs}`, ageMs: Date.now() - mtimeMs };
+  } catch {
+    return { text: "", state: "", ageMs: 0 };
+  }
+}
+
+function isAbandoned({ text, ageMs }: Found, deadMs: number): boolean {
+  const author = readAuthor(text);
+  // Between making the file and writing our name into it nothing takes long. Elsewhere nobody can tell: then it is running.
+  return author === null ? ageMs > deadMs : !isRunning(author, 0);
+}
+
+/** The process that a lock names; null where it names none, or not yet. */
+function readAuthor(text: string): Author | null {
   try {
     const { pid, start, place } = JSON.parse(text) as Author;
     return Number.isSafeInteger(pid) && pid > 0 ? { pid, start, place } : null;
@@ -47,14 +109,14 @@ function readAuthor(file: string): Author | null {
   }
 }
 
-/** Takes an abandoned file away. Somebody else may have done so and made a new one since: then that one goes back. */
-function bury(file: string): void {
+/** Removes an abandoned lock. If another process did so first and made a new one, that one is put back. */
+function bury(file: string, dead: string): void {
   const aside = `${file}.${randomBytes(6).toString("hex")}`;
   try {
     renameSync(file, aside);
-    if (!isAbandoned(aside)) linkSync(aside, file);
+    if (look(aside).text !== dead) linkSync(aside, file);
   } catch {
-    // Somebody else was quicker.
+    // Another process was faster.
   }
   rmSync(aside, { force: true });
 }

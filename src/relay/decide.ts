@@ -110,7 +110,10 @@ export function createDecide({ session, learner, witness, room, settle }: Decide
     if (turn.opens !== undefined) {
       const { came, exchange } = turn;
       changed = { ...session.observe(message, { ...exchange, mirrored: null }), came, exchange };
-      if (changed.opens !== undefined) changed.opens.memo = turn.opens.memo;
+      if (changed.opens !== undefined) {
+        changed.opens.memo = turn.opens.memo;
+        changed.opens.beside = turn.opens.beside;
+      }
     } else if (turn.list !== null && envelope.kind === "result")
       changed = { ...changed, list: readToolPage(bytes, envelope.result) ?? "unreadable" };
     const judged = judge(rules.policy, changed);

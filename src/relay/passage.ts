@@ -11,7 +11,7 @@ import { UNKNOWN_LIST } from "../policy/tools.ts";
 import type { Decision } from "../policy/verdict.ts";
 import { UNAUDITED_RULE } from "../record/event.ts";
 import type { Witness } from "../record/witness.ts";
-import type { Call } from "../session/calls.ts";
+import type { Call } from "../session/call.ts";
 import type { Exchange } from "../session/exchange.ts";
 import type { Session } from "../session/session.ts";
 import type { Turn } from "../session/turn.ts";

@@ -1,7 +1,7 @@
 import { NOTHING, type Outcome, UNTOUCHED } from "../action/outcome.ts";
 import { type Direction, opposite, type Payload } from "../message/message.ts";
 import type { Decision } from "../policy/verdict.ts";
-import type { Call } from "../session/calls.ts";
+import type { Call } from "../session/call.ts";
 import type { Exchange } from "../session/exchange.ts";
 import type { Session } from "../session/session.ts";
 import type { Turn } from "../session/turn.ts";

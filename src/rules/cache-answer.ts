@@ -1,6 +1,6 @@
 import type { CachedAnswer } from "../store/answers.ts";
 import { META_KEYS } from "../message/protocol.ts";
-import { createHash } from "node:crypto";
+import type { AnswerKey } from "../store/keys.ts";
 import { OPEN_OBJECT } from "../message/characters.ts";
 import { splice } from "../message/edit.ts";
 import { flatten } from "../message/flatten.ts";
@@ -48,24 +48,17 @@ const UNKEPT = new Set([
   "subscriptions/listen",
 ]);
 
-/**
- * The key that an answer is kept under. What two parts say cannot be taken for what two others say. Null where it is not
- * known who asks, and nobody else may hear the answer.
- */
-export function cacheKey(question: CacheQuestion): string | null {
-  const { key, rule, scope, server, era, method, subject, audience } = question;
-  if (scope === "private" && audience === null) return null;
-  const owner = scope === "shared" ? [] : [audience];
-  return createHash("sha256")
-    .update(JSON.stringify([scope, owner, server, rule, era, method, subject, key]))
-    .digest("base64url");
+/** The key that an answer is kept under. Null where it is not known who asks, and nobody else may be given the answer. */
+export function answerKey({ audience, ...question }: CacheQuestion): AnswerKey | null {
+  if (question.scope === "shared") return { of: "answer", ...question, audience: null };
+  return audience === null ? null : { of: "answer", ...question, audience };
 }
 
 /**
  * What of an answer may be kept, or why nothing. Errors are not, nor what asks for more, nor what only says that a task
  * has begun; what went wrong in a tool is not, unless told.
  */
-export function keepAnswer({ bytes, envelope }: Message, keepErrors = false): CachedAnswer | { readonly not: string } {
+export function keepAnswer({ bytes, envelope }: Message): CachedAnswer | { readonly not: string } {
   if (envelope.kind !== "result") return { not: "it is no result" };
   const { result } = envelope;
   if (bytes[result.start] !== OPEN_OBJECT) return { not: "its result is no object" };
@@ -79,7 +72,7 @@ export function keepAnswer({ bytes, envelope }: Message, keepErrors = false): Ca
         if (readString(bytes, value) !== "complete") not = "it is not complete";
         break;
       case "isError":
-        if (text !== "false" && !keepErrors) not = "it says that something went wrong";
+        if (text !== "false") not = "it says that something went wrong";
         break;
       case "inputRequests":
         not = "it asks for more";

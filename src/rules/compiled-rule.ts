@@ -2,14 +2,12 @@ import type { Direction } from "../message/message.ts";
 import { hidesElements, templatesIn } from "./action-traits.ts";
 import type { CelTest } from "./cel.ts";
 import { type Answer, askAll, type Clause, compileCondition, explain, type Trace } from "./conditions.ts";
+import type { Moment } from "./guess.ts";
 import { createFieldTable } from "./fields.ts";
 import type { CompileContext } from "./leaves.ts";
 import type { Condition, Rule } from "./rule.ts";
 import type { Look } from "./view.ts";
 import { findWays } from "./ways.ts";
-
-/** When a rule is judged: when something is said, or when it is answered. */
-export type Moment = "said" | "answered";
 
 /** A rule, ready to be asked. */
 export interface CompiledRule {

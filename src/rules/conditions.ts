@@ -1,4 +1,5 @@
-import { type CompileContext, compileLeaf, type Leaf } from "./leaves.ts";
+import type { Leaf } from "./leaf.ts";
+import { type CompileContext, compileLeaf } from "./leaves.ts";
 import type { Condition } from "./rule.ts";
 import { Unjudgeable } from "./unjudgeable.ts";
 import type { Doubt, Look } from "./view.ts";

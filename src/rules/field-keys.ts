@@ -1,6 +1,24 @@
 import { BACKSLASH } from "../message/characters.ts";
 import { hashString, isSpelled } from "../message/spelling.ts";
-import type { FieldStep } from "./fields.ts";
+
+/**
+ * One step of a way into a message. Ways that begin alike share their first steps, so that what
+ * several rules look at is looked up once.
+ */
+export interface FieldStep {
+  /** The step before it; null for the beginning, which is the whole. */
+  readonly from: FieldStep | null;
+  readonly step: string | number;
+  /** The step as a key, and its bytes in UTF-8. */
+  readonly key: string;
+  readonly bytes: Buffer;
+  /** Its number among all steps of its table. That of the beginning is zero. */
+  readonly index: number;
+  /** The steps that follow it. */
+  readonly next: FieldStep[];
+  /** The same by the hash of their keys, where that was needed. */
+  byHash: Map<number, FieldStep[]> | null;
+}
 
 /** Whether a key stands between two places, by its bytes or spelled with escapes. */
 export function isKey(bytes: Buffer, start: number, end: number, { bytes: wanted, key }: FieldStep): boolean {

@@ -3,7 +3,7 @@ import type { Span } from "../message/envelope.ts";
 import { afterString, eachElement, eachKey, endOfValue, skipSpace } from "../message/members.ts";
 import { hashString, isSpelled } from "../message/spelling.ts";
 import { readText } from "../message/text.ts";
-import { indexByHash, isKey } from "./field-keys.ts";
+import { type FieldStep, indexByHash, isKey } from "./field-keys.ts";
 import { type Decimal, readDecimal } from "./numbers.ts";
 import { readPlace, type Reading } from "../text/path-readings.ts";
 import type { Field } from "../message/field.ts";
@@ -16,25 +16,6 @@ export interface Part extends Span {
 
 /** What a value is. */
 export type Kind = "object" | "array" | "string" | "number" | "boolean" | "null";
-
-/**
- * One step of a way into a message. Ways that begin alike share their first steps, so that what
- * several rules look at is looked up once.
- */
-export interface FieldStep {
-  /** The step before it; null for the beginning, which is the whole. */
-  readonly from: FieldStep | null;
-  readonly step: string | number;
-  /** The step as a key, and its bytes in UTF-8. */
-  readonly key: string;
-  readonly bytes: Buffer;
-  /** Its number among all steps of its table. That of the beginning is zero. */
-  readonly index: number;
-  /** The steps that follow it. */
-  readonly next: FieldStep[];
-  /** The same by the hash of their keys, where that was needed. */
-  byHash: Map<number, FieldStep[]> | null;
-}
 
 /** The ways that the rules of one policy know. */
 export interface FieldTable {

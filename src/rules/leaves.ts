@@ -1,11 +1,10 @@
-import { jsonKey } from "./json-key.ts";
+import { canonicalValue } from "../message/canonical-value.ts";
 import { showText } from "../message/text.ts";
 import type { CelTest } from "./cel.ts";
 import { MAX_SHOWN } from "./describe.ts";
 import {
   decimalIn,
   elementsOf,
-  type FieldStep,
   type FieldTable,
   kindAt,
   lookUp,
@@ -17,23 +16,17 @@ import {
 import { hasLiteral, readLiteral } from "./literals.ts";
 import { compareDecimals, decimalOf } from "./numbers.ts";
 import { below } from "./paths.ts";
+import type { FieldStep } from "./field-keys.ts";
 import { MAX_MATCHED_CHARACTERS, sizeOf } from "./patterns.ts";
 import type { Condition, RulePattern } from "./rule.ts";
 import type { Field } from "../message/field.ts";
 import type { Json } from "../message/json.ts";
 import { Unjudgeable } from "./unjudgeable.ts";
+import type { Leaf } from "./leaf.ts";
 import { touching } from "./touching.ts";
 import { isAnyOf, isValue } from "./values.ts";
 import { type Look, memoOf, SECTION, type Section, toolOf } from "./view.ts";
 import { spend } from "./work.ts";
-
-/** A condition that has no others in it, ready to be asked. */
-export interface Leaf {
-  /** Whether it holds. Throws where that cannot be judged. */
-  test(look: Look): boolean;
-  /** What it looked at, for people. */
-  saw(look: Look): string;
-}
 
 /** A condition without others in it. */
 export type LeafCondition = Exclude<Condition, { readonly is: "all" | "any" | "not" }>;
@@ -116,9 +109,9 @@ export function compileLeaf(condition: LeafCondition, context: CompileContext): 
         (calls) => calls > condition.greaterThan,
       );
     case "state_equals": {
-      const wanted = jsonKey(condition.value);
+      const wanted = canonicalValue(condition.value);
       return onValue(
-        ({ view }) => jsonKey(view.session.state.get(condition.key) ?? null),
+        ({ view }) => canonicalValue(view.session.state.get(condition.key) ?? null),
         (value) => value === wanted,
       );
     }

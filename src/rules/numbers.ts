@@ -55,20 +55,12 @@ export function compareDecimals(one: Decimal, other: Decimal): number {
   return one.digits < other.digits ? -one.sign : one.sign;
 }
 
-/** Compares two JSON numbers by their texts, exactly. */
-export function compareNumbers(one: string, other: string): number {
-  if (one.length <= MAX_PLAIN && other.length <= MAX_PLAIN && PLAIN.test(one) && PLAIN.test(other))
-    return Number(one) - Number(other) || 0; // and not -0
-  return compareDecimals(readDecimal(one), readDecimal(other));
-}
-
 const NOUGHT: Decimal = { sign: 0, digits: "", point: 0 };
 
 const NUMBER = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/;
 
 // Integers of so many characters are numbers of ours without loss.
 const MAX_PLAIN = 15;
-const PLAIN = /^-?\d+$/;
 
 /** Exponents with more digits are not compared: nobody reads such a number as anything but infinite or zero. */
 const MAX_EXPONENT_DIGITS = 14;

@@ -28,11 +28,6 @@ function isInOne(roots: readonly Reading[], reading: Reading): boolean {
   return false;
 }
 
-/** Which of these roots is no path or URI that anything could be below of. */
-export function unreadableRoots(roots: readonly string[]): string[] {
-  return roots.filter((root) => readPlace(root) === null);
-}
-
 function contains(root: Reading, reading: Reading): boolean {
   // A root read loosely is more than its author wrote: it may only hold what is read as loosely.
   if (root.way !== "plain" && root.way !== reading.way) return false;

@@ -5,7 +5,7 @@ import { type Budget, showMarks, Spent, spendSteps } from "./touches/names.ts";
 import { createTouchTest, MAX_TOUCH_STEPS, type Touch } from "./touches/touches.ts";
 import { MAX_SHOWN } from "./describe.ts";
 import { type FieldTable, lookUp, spanOf } from "./fields.ts";
-import type { Leaf } from "./leaves.ts";
+import type { Leaf } from "./leaf.ts";
 import type { Condition } from "./rule.ts";
 import { keep, type Look, memoOf, SECTION } from "./view.ts";
 

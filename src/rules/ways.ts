@@ -1,7 +1,7 @@
 import type { Direction } from "../message/message.ts";
 import { METHODS } from "../message/methods.ts";
 import type { Condition } from "./rule.ts";
-import { guessAll } from "./rule-index.ts";
+import { guessAll } from "./guess.ts";
 
 /** What can go one way and fulfil some conditions, by the methods that are known. */
 export interface Ways {

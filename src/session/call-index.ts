@@ -1,4 +1,4 @@
-import type { Call } from "./calls.ts";
+import type { Call } from "./call.ts";
 
 /** Calls by their key, in the order in which they were added. */
 export interface CallIndex {

@@ -1,57 +1,14 @@
+import type { Call } from "./call.ts";
 import { createHash } from "node:crypto";
-import type { Id } from "../message/id.ts";
-import type { Message } from "../message/message.ts";
-import type { Method } from "../message/methods.ts";
-import type { Era } from "../message/protocol.ts";
 import { createCallIndex } from "./call-index.ts";
-
-/** A request that somebody waits for. */
-export interface Call {
-  readonly id: Id;
-  readonly method: Method;
-  /** What it is about: the tool, prompt, resource or task. Of a long link only the beginning. */
-  readonly subject: string | null;
-  /** The cursor it asks a list with; null for the first page, undefined where it is no text, or too long to keep. */
-  readonly cursor: string | null | undefined;
-  readonly era: Era;
-  /** When it came, by the session's clock. */
-  readonly since: number;
-  /** How often the tool list had changed by then, where it asks for that. */
-  readonly listVersion: number;
-  /** Who takes the answer, where the request is our own. Null where the answer was lost. */
-  readonly claim: ((answer: Message | null) => void) | null;
-  /** Held by us: the other side has not seen it yet, or the one who asked has not seen the answer. */
-  parked: boolean;
-  /** How many calls its table had been given before. */
-  nth: number;
-  /** What whoever judges wants to know again when the answer comes. */
-  memo: Keepsake | null;
-}
-
-/** Something that is kept with an open call. */
-export interface Keepsake {
-  readonly bytes: number;
-}
-
-/** Makes a call. One function for all, so that they have one shape. */
-export function createCall(
-  id: Id,
-  method: Method,
-  subject: string | null,
-  cursor: string | null | undefined,
-  era: Era,
-  since: number,
-  listVersion: number,
-  claim: Call["claim"],
-): Call {
-  return { id, method, subject, cursor, era, since, listVersion, claim, parked: false, nth: 0, memo: null };
-}
 
 /** The requests of one direction that are waiting, and the ids that must not be used again. */
 export interface CallTable {
   size(): number;
-  /** The bytes of all that is kept with the calls. */
+  /** The bytes of all that the chain keeps with the calls. */
   keptBytes(): number;
+  /** The same for all chains beside it together. */
+  keptBeside(): number;
   find(key: number | string): Call | undefined;
   /** Whether no further call may be opened. A suspended call gives up its place first. */
   isFull(): boolean;
@@ -100,12 +57,17 @@ export function createCallTable(
   let spent: Set<number | string> | null = null; // made when the first call is abandoned
   let isExhausted = false;
   let keptBytes = 0;
+  const keptBeside = { bytes: 0 };
   let own = 0; // of the open calls, those that are ours: they take nobody's place
 
   function close(call: Call): void {
     if (calls.remove(call)) {
       if (call.claim !== null) own--;
       if (call.memo !== null) keptBytes -= call.memo.bytes;
+      if (call.beside !== null) {
+        keptBeside.bytes -= call.beside.bytes;
+        call.beside.counter = null;
+      }
     }
     if (suspended.size > 0) suspended.delete(call);
   }
@@ -123,6 +85,7 @@ export function createCallTable(
   return {
     size: () => calls.size,
     keptBytes: () => keptBytes,
+    keptBeside: () => keptBeside.bytes,
     find: (key) => calls.get(key),
     isFull() {
       if (isExhausted) return true;
@@ -140,6 +103,10 @@ export function createCallTable(
       else if (calls.size - own >= maxOpenCalls) return false;
       calls.add(call);
       if (call.memo !== null) keptBytes += call.memo.bytes;
+      if (call.beside !== null) {
+        keptBeside.bytes += call.beside.bytes;
+        call.beside.counter = keptBeside;
+      }
       return true;
     },
     close,

@@ -1,4 +1,4 @@
-import type { Call } from "./calls.ts";
+import type { Call } from "./call.ts";
 
 /** What a link knows about the message it brings: how it is framed, and what its headers say about it. */
 export interface Exchange {

@@ -1,5 +1,6 @@
-import type { Message, Payload } from "../message/message.ts";
-import type { Call } from "./calls.ts";
+import type { Message } from "../message/message.ts";
+import type { Payload } from "../message/payload.ts";
+import type { Call } from "./call.ts";
 import type { Exchange } from "./exchange.ts";
 import type { SessionView } from "./session-view.ts";
 import type { ToolPage } from "./tool-page.ts";

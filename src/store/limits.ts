@@ -1,3 +1,5 @@
+import type { LimitKey } from "./keys.ts";
+import type { Maybe } from "./maybe.ts";
 import { createMoments, type Moments } from "./moments.ts";
 
 /** What becomes of one more in a window. */
@@ -10,20 +12,29 @@ export type Taken =
       readonly isFull?: true;
     };
 
-/** Counts what happens under a key, in windows that slide: no burst at the edge of a minute is two. */
-export interface RateLimiter {
+/** Counts what happens under a key, in windows that slide: a burst across the edge of a minute counts as one burst. */
+export interface Limits {
   /**
-   * Takes one, if fewer than `limit` were taken in the last `windowMs`. What is refused does not count. Of the key, all
-   * that stands before its first NUL is the rule it belongs to.
+   * Takes one, if fewer than `limit` were taken in the last `windowMs`. A refused attempt does not count.
+   *
+   * To look and to take must be one atomic step: of any number of attempts at the same time, by any number of processes
+   * that share the store, no more than `limit` are allowed.
    */
-  take(key: string, limit: number, windowMs: number): Taken;
-  /** Forgets keys, say those of a rule that is gone. */
-  forget(isGone: (key: string) => boolean): void;
+  take(key: LimitKey, limit: number, windowMs: number): Maybe<Taken>;
+  /** Forgets all that was counted for these rules, watched or not. Need not be atomic with a `take` at the same time. */
+  forgetRules(ids: readonly string[]): Maybe<void>;
+}
+
+/** Limits that are counted in the memory of this process. */
+export interface MemoryLimits extends Limits {
+  take(key: LimitKey, limit: number, windowMs: number): Taken;
+  forgetRules(ids: readonly string[]): void;
+  /** How many keys are counted. */
   readonly size: number;
 }
 
 /** How much is counted at once. */
-export interface RateLimiterOptions {
+export interface MemoryLimitsOptions {
   /** How many keys. Beyond that a fresh key is refused: to forget another one would be to give it a fresh limit. */
   readonly maxKeys: number;
   /** How many keys of one rule find room in any case, so that a rule whose keys clients can invent does not stop the others. */
@@ -49,45 +60,62 @@ const FINE_PARTS = 512;
 /** The same where there is no room for more moments. */
 const COARSE_PARTS = 8;
 
-/** Makes a limiter. It is exact for limits of up to 512; with higher ones what was taken may count a little longer. */
-export function createRateLimiter(options: RateLimiterOptions): RateLimiter {
+/** The keys of one rule or interceptor, acting or watched. */
+type Group = Map<string, Window>;
+
+/** Groups by the id of their owner. Four of them, so that finding a group needs no string of its own. */
+interface Groups {
+  readonly acting: Map<string, Group>;
+  readonly watched: Map<string, Group>;
+}
+
+/** Counts in memory. It is exact for limits of up to 512; with higher ones what was taken may count a little longer. */
+export function createMemoryLimits(options: MemoryLimitsOptions): MemoryLimits {
   const { maxKeys, reservedKeys, maxMoments, now } = options;
-  const windows = new Map<string, Window>();
-  const ofRule = new Map<string, number>(); // how many keys each rule has
+  const owners: Readonly<Record<LimitKey["owner"], Groups>> = {
+    rule: { acting: new Map(), watched: new Map() },
+    interceptor: { acting: new Map(), watched: new Map() },
+  };
+  let size = 0; // keys of all groups
   let moments = 0;
   let latest = Number.NEGATIVE_INFINITY;
   let nextSweep = Number.NEGATIVE_INFINITY;
   let firstEnd = Infinity; // of the windows that the last sweep found
 
-  function drop(key: string, window: Window): void {
-    moments -= window.moments.places;
-    windows.delete(key);
-    const left = (ofRule.get(ruleOf(key)) ?? 1) - 1;
-    if (left === 0) ofRule.delete(ruleOf(key));
-    else ofRule.set(ruleOf(key), left);
-  }
-
   /** Forgets the windows that are over. */
   function sweep(at: number): void {
     if (at < nextSweep) return;
     firstEnd = Infinity;
-    for (const [key, window] of windows) {
-      if (window.until <= at) drop(key, window);
-      else firstEnd = Math.min(firstEnd, window.until);
-    }
+    for (const { acting, watched } of [owners.rule, owners.interceptor])
+      for (const groups of [acting, watched])
+        for (const [id, group] of groups) {
+          for (const [text, window] of group) {
+            if (window.until > at) firstEnd = Math.min(firstEnd, window.until);
+            else drop(group, text, window);
+          }
+          if (group.size === 0) groups.delete(id);
+        }
     nextSweep = Math.max(at + SWEEP_MS, firstEnd);
   }
 
-  function hasRoom(key: string, at: number): boolean {
-    if (windows.size < maxKeys) return true;
-    sweep(at);
-    return windows.size < maxKeys || (ofRule.get(ruleOf(key)) ?? 0) < reservedKeys;
+  function drop(group: Group, text: string, window: Window): void {
+    moments -= window.moments.places;
+    size--;
+    group.delete(text);
   }
 
-  function open(key: string): Window {
+  function hasRoom(groups: Map<string, Group>, id: string, at: number): boolean {
+    if (size < maxKeys) return true;
+    sweep(at);
+    return size < maxKeys || (groups.get(id)?.size ?? 0) < reservedKeys;
+  }
+
+  function open(groups: Map<string, Group>, id: string, text: string): Window {
     const window = { moments: createMoments(), until: 0 };
-    windows.set(key, window);
-    ofRule.set(ruleOf(key), (ofRule.get(ruleOf(key)) ?? 0) + 1);
+    let group = groups.get(id);
+    if (group === undefined) groups.set(id, (group = new Map()));
+    group.set(text, window);
+    size++;
     return window;
   }
 
@@ -101,16 +129,18 @@ export function createRateLimiter(options: RateLimiterOptions): RateLimiter {
 
   return {
     get size() {
-      return windows.size;
+      return size;
     },
-    take(key, limit, windowMs) {
+    take({ owner, id, nth, watching, key }, limit, windowMs) {
       // Should the clock go back all the same, time stands still until it has caught up.
       const at = (latest = Math.max(latest, now()));
-      let window = windows.get(key);
+      const groups = watching ? owners[owner].watched : owners[owner].acting;
+      const text = `${nth}:${key}`; // a number has no colon in it
+      let window = groups.get(id)?.get(text);
       if (window === undefined) {
         if (limit <= 0) return { allowed: false, retryAfterMs: windowMs };
-        if (!hasRoom(key, at)) return { allowed: false, retryAfterMs: Math.max(1, firstEnd - at), isFull: true };
-        window = open(key);
+        if (!hasRoom(groups, id, at)) return { allowed: false, retryAfterMs: Math.max(1, firstEnd - at), isFull: true };
+        window = open(groups, id, text);
       }
       const { moments: taken } = window;
       const before = taken.places;
@@ -124,13 +154,14 @@ export function createRateLimiter(options: RateLimiterOptions): RateLimiter {
       add(window, at, windowMs);
       return { allowed: true, left: limit - taken.size };
     },
-    forget(isGone) {
-      for (const [key, window] of windows) if (isGone(key)) drop(key, window);
+    forgetRules(ids) {
+      for (const groups of [owners.rule.acting, owners.rule.watched])
+        for (const id of ids) {
+          const group = groups.get(id);
+          if (group === undefined) continue;
+          for (const [text, window] of group) drop(group, text, window);
+          groups.delete(id);
+        }
     },
   };
-}
-
-function ruleOf(key: string): string {
-  const end = key.indexOf("\0");
-  return end < 0 ? key : key.slice(0, end);
 }

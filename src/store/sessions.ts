@@ -1,55 +1,105 @@
-import { foldName } from "../message/fold.ts";
 import type { Json } from "../message/json.ts";
+import type { Maybe } from "./maybe.ts";
+import {
+  callsIn,
+  countCallIn,
+  countMessage,
+  createSessionData,
+  type MessageKind,
+  noteIn,
+  type SessionBounds,
+  type SessionChange,
+  type SessionData,
+} from "./session-data.ts";
 import type { MethodStatistics, SessionFacts } from "./session-facts.ts";
 
-/** What is remembered of one session. Counted here, and read by rules and people. */
+/**
+ * What is kept of one session: loaded once for a message, then read at once. What is counted and noted can be read here at
+ * once, too, and is written when the record is saved.
+ */
 export interface SessionRecord extends SessionFacts {
-  readonly startedAt: number;
   /** Counts a message that is judged. `tookMs` is how long an answer was waited for. */
-  count(kind: "request" | "notification" | "result" | "error", method: string | null, tookMs?: number): void;
+  count(kind: MessageKind, method: string | null, tookMs?: number): void;
   /** Counts a call of a tool. */
   countCall(tool: string): void;
   /** Notes something for rules to read; undefined takes it out. False where there is no room. */
   note(key: string, value: Json | undefined): boolean;
+  /**
+   * Says that the message is done with it, once for each time that it was loaded, and writes what was changed, in one go.
+   * After that, a `load` of the same session must see the changes or fail: rules must not miss what an earlier message did.
+   * A store that keeps its commands in order may therefore answer now and write later.
+   */
+  save(): Maybe<void>;
 }
 
 /** The sessions that are remembered. */
-export interface SessionBook {
-  /** The record of a session, begun where there is none. Using it keeps it. */
-  of(id: string): SessionRecord;
-  forget(id: string): void;
+export interface Sessions {
+  /**
+   * The record of a session, begun where there is none. To load a session keeps it. Messages of one process see what the
+   * others have changed, saved or not; those of another process what was saved. What must be exact everywhere is a limit.
+   */
+  load(scope: string): Maybe<SessionRecord>;
+  /**
+   * Counts a message that no rule looks at, and the call of a tool that it may be: that needs no record. Seen by later
+   * loads as `SessionRecord.save` says.
+   */
+  count(scope: string, kind: MessageKind, method: string | null, tookMs: number, tool: string | null): Maybe<void>;
+}
+
+/** Sessions that are remembered in the memory of this process. Their records are alive: all messages share one. */
+export interface MemorySessions extends Sessions {
+  load(scope: string): SessionRecord;
+  count(scope: string, kind: MessageKind, method: string | null, tookMs: number, tool: string | null): void;
   /** All that are remembered, the one used last at the end. */
   all(): SessionRecord[];
   readonly size: number;
 }
 
 /** How much is remembered, and how long. */
-export interface SessionBookOptions {
+export interface MemorySessionsOptions extends SessionBounds {
   readonly maxSessions: number;
   /** A session nobody has used for so long is forgotten. */
   readonly ttlMs: number;
-  /** How many methods, and how many tools, are counted apart in one session. */
-  readonly maxNames: number;
-  /** How much may be noted in one session: keys and values as JSON, in characters. */
-  readonly maxStateCharacters: number;
   readonly now: () => number;
 }
 
-/** What is counted under this name came when there were too many others. */
-export const OTHERS = "(others)";
+interface Entry {
+  readonly scope: string;
+  readonly record: SessionRecord;
+  usedAt: number;
+}
 
-/** Makes a book in memory. Where it is full, the session that was used least lately goes first. */
-export function createSessionBook(options: SessionBookOptions): SessionBook {
+/** Remembers sessions in memory. Where there is no room, the session that was not used for longest goes first. */
+export function createMemorySessions(options: MemorySessionsOptions): MemorySessions {
   const { maxSessions, ttlMs, now } = options;
-  const sessions = new Map<string, { readonly id: string; readonly record: SessionRecord; usedAt: number }>(); // the one used last is last
-
-  let last: { readonly id: string; readonly record: SessionRecord; usedAt: number } | null = null;
+  const sessions = new Map<string, Entry>(); // the one used last is last
+  let last: Entry | null = null;
 
   function sweep(at: number): void {
-    for (const [id, { usedAt }] of sessions) {
+    for (const [scope, { usedAt }] of sessions) {
       if (usedAt + ttlMs > at && sessions.size <= maxSessions) return;
-      sessions.delete(id);
+      sessions.delete(scope);
     }
+  }
+
+  function load(scope: string): SessionRecord {
+    const at = now();
+    // Mostly the session that was used last, which is where it belongs.
+    if (last !== null && last.scope === scope && last.usedAt + ttlMs > at) {
+      last.usedAt = at;
+      return last.record;
+    }
+    const known = sessions.get(scope);
+    const isFresh = known !== undefined && known.usedAt + ttlMs > at;
+    const entry = isFresh
+      ? known
+      : { scope, record: createRecord(scope, createSessionData(at), options, null), usedAt: at };
+    entry.usedAt = at;
+    sessions.delete(scope);
+    sessions.set(scope, entry);
+    last = entry;
+    sweep(at);
+    return entry.record;
   }
 
   return {
@@ -57,108 +107,73 @@ export function createSessionBook(options: SessionBookOptions): SessionBook {
       sweep(now());
       return sessions.size;
     },
-    of(id) {
-      const at = now();
-      // Mostly the one that was used last: it is where it belongs.
-      if (last !== null && last.id === id && last.usedAt + ttlMs > at) {
-        last.usedAt = at;
-        return last.record;
-      }
-      const known = sessions.get(id);
-      const isFresh = known !== undefined && known.usedAt + ttlMs > at;
-      const entry = isFresh ? known : { id, record: createRecord(id, options), usedAt: at };
-      entry.usedAt = at;
-      sessions.delete(id);
-      sessions.set(id, entry);
-      last = entry;
-      sweep(at);
-      return entry.record;
+    load,
+    count(scope, kind, method, tookMs, tool) {
+      const record = load(scope);
+      record.count(kind, method, tookMs);
+      if (tool !== null) record.countCall(tool);
     },
     all() {
       sweep(now());
       return Array.from(sessions.values(), ({ record }) => record);
     },
-    forget(id) {
-      sessions.delete(id);
-      if (last?.id === id) last = null;
-    },
   };
 }
 
-function createRecord(id: string, { maxNames, maxStateCharacters, now }: SessionBookOptions): SessionRecord {
-  const startedAt = now();
-  const methods = new Map<string, { -readonly [Name in keyof MethodStatistics]: MethodStatistics[Name] }>();
-  const calls = new Map<string, number>();
-  const state = new Map<string, Json>();
-  const sizes = new Map<string, number>();
-  let messages = 0;
-  let allCalls = 0;
-  let characters = 0;
+/** How the record of a session is made. */
+export interface RecordOptions extends SessionBounds {
+  readonly now: () => number;
+}
 
+/** Where changes of a session go that is kept elsewhere. */
+export interface ChangeLog {
+  add(change: SessionChange): void;
+  save(): Maybe<void>;
+}
+
+/** Makes a record of a session. `log` is null where `data` is what the store itself keeps: nothing is left to write. */
+export function createRecord(
+  scope: string,
+  data: SessionData,
+  { maxNames, maxStateCharacters, now }: RecordOptions,
+  log: ChangeLog | null,
+): SessionRecord {
   return {
-    id,
-    startedAt,
-    methods,
-    state,
+    id: scope,
+    methods: data.methods,
+    state: data.state,
     get messages() {
-      return messages;
+      return data.messages;
     },
-    ageMs: () => now() - startedAt,
-    // What is counted among the others may be any of them: too high a number is the safe one.
-    calls: (tool) => (tool === null ? allCalls : (calls.get(alike(tool)) ?? calls.get(OTHERS) ?? 0)),
+    ageMs: () => now() - data.startedAt,
+    calls: (tool) => callsIn(data, tool),
     count(kind, method, tookMs = 0) {
-      messages++;
-      const name = nameIn(methods, method ?? OTHERS, maxNames);
-      let one = methods.get(name);
-      if (one === undefined) {
-        one = { requests: 0, results: 0, errors: 0, notifications: 0, answeredInMs: 0, lastAt: 0 };
-        methods.set(name, one);
-      }
-      one[COUNTED_AS[kind]]++;
-      one.answeredInMs += tookMs;
-      one.lastAt = now();
+      countMessage(data, kind, method, tookMs, maxNames, now());
+      log?.add({ change: "message", kind, method, tookMs });
     },
     countCall(tool) {
-      allCalls++;
-      const name = nameIn(calls, alike(tool), maxNames);
-      calls.set(name, (calls.get(name) ?? 0) + 1);
+      countCallIn(data, tool, maxNames);
+      log?.add({ change: "call", tool });
     },
     note(key, value) {
-      const size = value === undefined ? 0 : key.length + lengthOf(value);
-      const after = characters - (sizes.get(key) ?? 0) + size;
-      if (value !== undefined && after > maxStateCharacters) return false;
-      characters = after;
-      state.delete(key);
-      sizes.delete(key);
-      if (value === undefined) return true;
-      state.set(key, value);
-      sizes.set(key, size);
+      if (!noteIn(data, key, value, maxStateCharacters)) return false;
+      log?.add({ change: "note", key, value });
       return true;
     },
+    save: () => log?.save(),
   };
+}
+
+/** A record for a session that could not be loaded: nothing is known of it, and nothing is written. */
+export function createUnknownRecord(scope: string, now: () => number): SessionRecord {
+  return createRecord(scope, createSessionData(now()), { maxNames: 1, maxStateCharacters: 65_536, now }, null);
 }
 
 /** What is counted by method, as plain objects for programs. */
 export function countsOf(methods: SessionFacts["methods"]): Record<string, Omit<MethodStatistics, "lastAt">> {
-  // Names come from peers: an object of ours would have members of its own.
+  // Names come from peers: an ordinary object would have members of its own.
   const counts = Object.create(null) as Record<string, Omit<MethodStatistics, "lastAt">>;
   for (const [method, { requests, results, errors, notifications, answeredInMs }] of methods)
     counts[method] = { requests, results, errors, notifications, answeredInMs };
   return counts;
-}
-
-const COUNTED_AS = { request: "requests", notification: "notifications", result: "results", error: "errors" } as const;
-
-/** A name in capitals is no other tool to a careless server, and begins no other count. */
-function alike(tool: string): string {
-  return foldName(tool) ?? tool;
-}
-
-/** The name itself while there is room for it. */
-function nameIn(counted: ReadonlyMap<string, unknown>, name: string, maxNames: number): string {
-  return counted.has(name) || counted.size < maxNames ? name : OTHERS;
-}
-
-function lengthOf(value: Json): number {
-  return JSON.stringify(value, (_, one: unknown) => (typeof one === "bigint" ? String(one) : one)).length;
 }

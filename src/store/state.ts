@@ -1,20 +1,33 @@
-import { type AnswerCache, createAnswerCache } from "./answers.ts";
-import { createSessionBook, type SessionBook } from "./sessions.ts";
-import { createTaskBook, type TaskBook } from "./tasks.ts";
-import { createRateLimiter, type RateLimiter } from "./limits.ts";
-import { createInputBook, type InputBook } from "./inputs.ts";
+import { type Answers, createMemoryAnswers, type MemoryAnswers } from "./answers.ts";
+import { createMemoryInputs, type Inputs, type MemoryInputs } from "./inputs.ts";
+import { createMemoryLimits, type Limits, type MemoryLimits } from "./limits.ts";
+import { createMemorySessions, type MemorySessions, type Sessions } from "./sessions.ts";
+import { createMemoryTasks, type MemoryTasks, type Tasks } from "./tasks.ts";
 
-/** What rules remember from message to message. It outlives a reload of the policy. */
+/**
+ * What rules remember from message to message. It outlives a reload of the policy, and may be kept in this process or
+ * elsewhere: every method answers now or later. One that cannot answer rejects, and the message is not judged. Values are
+ * copies, which nobody changes.
+ */
 export interface ChainState {
-  readonly limits: RateLimiter;
-  readonly answers: AnswerCache;
-  readonly sessions: SessionBook;
-  readonly tasks: TaskBook;
-  readonly inputs: InputBook;
+  readonly limits: Limits;
+  readonly answers: Answers;
+  readonly sessions: Sessions;
+  readonly tasks: Tasks;
+  readonly inputs: Inputs;
+}
+
+/** What is kept in the memory of this process, which always answers now. */
+export interface MemoryState extends ChainState {
+  readonly limits: MemoryLimits;
+  readonly answers: MemoryAnswers;
+  readonly sessions: MemorySessions;
+  readonly tasks: MemoryTasks;
+  readonly inputs: MemoryInputs;
 }
 
 /** How much is remembered; what is left out is ours. */
-export interface ChainStateOptions {
+export interface MemoryStateOptions {
   readonly ttlMs?: number | null;
   readonly maxSessions?: number | null;
   /** Of those that go beyond one request and its answer: tasks, and calls that wait for somebody's answers. */
@@ -32,25 +45,25 @@ const MAX_MOMENTS = 1_000_000;
 const MAX_CONVERSATIONS = 10_000;
 const MAX_TASK_BYTES = 16 * 1024 * 1024;
 
-/** Makes it, in memory. */
-export function createChainState({ ttlMs, maxSessions, maxConversations, now }: ChainStateOptions): ChainState {
+/** Keeps everything in memory. */
+export function createMemoryState({ ttlMs, maxSessions, maxConversations, now }: MemoryStateOptions): MemoryState {
   const ttl = ttlMs ?? DEFAULT_TTL_MS;
   return {
-    limits: createRateLimiter({ maxKeys: MAX_KEYS, reservedKeys: RESERVED_KEYS, maxMoments: MAX_MOMENTS, now }),
-    answers: createAnswerCache({ now }),
-    sessions: createSessionBook({
+    limits: createMemoryLimits({ maxKeys: MAX_KEYS, reservedKeys: RESERVED_KEYS, maxMoments: MAX_MOMENTS, now }),
+    answers: createMemoryAnswers({ now }),
+    sessions: createMemorySessions({
       maxSessions: maxSessions ?? DEFAULT_MAX_SESSIONS,
       ttlMs: ttl,
       maxNames: MAX_NAMES,
       maxStateCharacters: MAX_STATE_CHARACTERS,
       now,
     }),
-    tasks: createTaskBook({
+    tasks: createMemoryTasks({
       maxTasks: maxConversations ?? MAX_CONVERSATIONS,
       maxBytes: MAX_TASK_BYTES,
       ttlMs: ttl,
       now,
     }),
-    inputs: createInputBook(now, maxConversations ?? MAX_CONVERSATIONS),
+    inputs: createMemoryInputs(now, maxConversations ?? MAX_CONVERSATIONS),
   };
 }

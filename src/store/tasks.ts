@@ -1,4 +1,5 @@
-import type { Direction } from "../message/message.ts";
+import { keyText, type TaskKey } from "./keys.ts";
+import type { Maybe } from "./maybe.ts";
 
 /** What is remembered of the call that started a task. */
 export interface TaskOrigin {
@@ -9,73 +10,67 @@ export interface TaskOrigin {
 }
 
 /** Which call started which task, so that what a task brings is judged as that call's answer. */
-export interface TaskBook {
-  remember(scope: string, taskId: string, origin: TaskOrigin): void;
-  find(scope: string, taskId: string): TaskOrigin | undefined;
-  forget(scope: string, taskId: string): void;
+export interface Tasks {
+  /** Remembers a task, in place of an earlier one with the same key. */
+  remember(key: TaskKey, origin: TaskOrigin): Maybe<void>;
+  /** The call that started a task; undefined where that is not known, or not any more. To ask for a task keeps it. */
+  find(key: TaskKey): Maybe<TaskOrigin | undefined>;
+}
+
+/** Tasks that are remembered in the memory of this process. */
+export interface MemoryTasks extends Tasks {
+  remember(key: TaskKey, origin: TaskOrigin): void;
+  find(key: TaskKey): TaskOrigin | undefined;
   readonly size: number;
 }
 
-/**
- * Whose tasks they are: those that one side runs, in one conversation. Whoever sends what a task brings runs it. Without
- * the side, a client could call the server's task its own, and have what that brings judged as something else.
- */
-export function taskScope(sender: Direction, scope: string): string {
-  return `${sender} ${scope}`;
-}
-
-/** How much a book holds. */
-export interface TaskBookOptions {
+/** How many tasks are remembered, and for how long. */
+export interface MemoryTasksOptions {
   readonly maxTasks: number;
   readonly maxBytes: number;
   readonly ttlMs: number;
   readonly now: () => number;
 }
 
-/** Makes a book. The scope is whose tasks they are: ids of one client mean nothing to another. */
-export function createTaskBook({ maxTasks, maxBytes, ttlMs, now }: TaskBookOptions): TaskBook {
+/** Remembers tasks in memory. Where there is no room, the task that was not asked for longest goes first. */
+export function createMemoryTasks({ maxTasks, maxBytes, ttlMs, now }: MemoryTasksOptions): MemoryTasks {
   const tasks = new Map<string, { readonly origin: TaskOrigin; readonly size: number; until: number }>();
   let bytes = 0;
 
-  function drop(key: string): void {
-    bytes -= tasks.get(key)?.size ?? 0;
-    tasks.delete(key);
+  function drop(text: string): void {
+    bytes -= tasks.get(text)?.size ?? 0;
+    tasks.delete(text);
   }
 
   return {
     get size() {
       return tasks.size;
     },
-    remember(scope, taskId, origin) {
-      const key = keyOf(scope, taskId);
-      drop(key);
-      const size = 2 * (key.length + origin.method.length) + (origin.params?.length ?? 0);
+    remember(key, origin) {
+      const text = keyText(key);
+      drop(text);
+      const size = 2 * (text.length + origin.method.length) + (origin.params?.length ?? 0);
       if (size > maxBytes) return;
-      tasks.set(key, { origin, size, until: now() + ttlMs });
+      tasks.set(text, { origin, size, until: now() + ttlMs });
       bytes += size;
       for (const oldest of tasks.keys()) {
         if (tasks.size <= maxTasks && bytes <= maxBytes) break;
         drop(oldest);
       }
     },
-    find(scope, taskId) {
-      const key = keyOf(scope, taskId);
-      const known = tasks.get(key);
+    find(key) {
+      const text = keyText(key);
+      const known = tasks.get(text);
       if (known === undefined) return undefined;
       if (known.until <= now()) {
-        drop(key);
+        drop(text);
         return undefined;
       }
-      // Who asks for a task again and again keeps it: the oldest are those nobody asks for.
-      tasks.delete(key);
+      // A task that is asked for again and again is kept: those that nobody asks for are dropped first.
+      tasks.delete(text);
       known.until = now() + ttlMs;
-      tasks.set(key, known);
+      tasks.set(text, known);
       return known.origin;
     },
-    forget: (scope, taskId) => drop(keyOf(scope, taskId)),
   };
-}
-
-function keyOf(scope: string, taskId: string): string {
-  return `${scope.length}:${scope}${taskId}`;
 }

@@ -9,6 +9,7 @@ import type { Field } from "../../src/message/field.ts";
 import { jsonText } from "../fuzz/json-texts.ts";
 import { readJson, type Tree } from "../fuzz/naive-json.ts";
 import { createRandom, type Random } from "../fuzz/random.ts";
+import { runs } from "../support/runs.ts";
 
 const field = (...steps: (string | number)[]): Field => ({ text: steps.join("."), steps });
 const open = (text: string): Message => openMessage(whole(Buffer.from(text)), "up", "allow");
@@ -180,7 +181,7 @@ function forWays(check: (bytes: Buffer, tree: Tree, steps: (string | number)[], 
       const { tree } = readJson(bytes);
       if (tree !== null) check(bytes, tree.elements[1], chooseSteps(random, tree.elements[1]), random);
     }),
-    { numRuns: 1500 },
+    { numRuns: runs(1500) },
   );
 }
 

@@ -7,6 +7,7 @@ import { jsonText } from "../fuzz/json-texts.ts";
 import { readJson } from "../fuzz/naive-json.ts";
 import { createRandom } from "../fuzz/random.ts";
 import { leastCpuTime } from "../support/cpu.ts";
+import { runs } from "../support/runs.ts";
 
 /** One text made to say what another says. */
 function followed(before: string, wanted: string): string {
@@ -65,6 +66,6 @@ test("any value can be made to say what any other says", () => {
       // Whoever parses it and writes it again has changed nothing.
       if (!before.includes("e400")) expect(followed(before, JSON.stringify(JSON.parse(before)))).toBe(before);
     }),
-    { numRuns: 1500 },
+    { numRuns: runs(1500) },
   );
 });

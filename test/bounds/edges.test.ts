@@ -4,13 +4,14 @@ import { type AddressInfo, createServer, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { createAnswerCache } from "../../src/store/answers.ts";
+import { createMemoryAnswers } from "../../src/store/answers.ts";
+import type { AnswerKey, TaskKey } from "../../src/store/keys.ts";
 import { encodeJson } from "../../src/action/encode.ts";
 import { createEventTrail } from "../../src/bridge/event-trail.ts";
 import { createGuestBook } from "../../src/bridge/guest-book.ts";
 import type { Seat } from "../../src/bridge/seats.ts";
 import { createTurnstile } from "../../src/bridge/turnstile.ts";
-import { createChainState } from "../../src/store/state.ts";
+import { createMemoryState } from "../../src/store/state.ts";
 import type { Visit } from "../../src/link/http/door.ts";
 import { readTokenFile } from "../../src/link/http/gate-file.ts";
 import { readBearer } from "../../src/link/http/gate-tokens.ts";
@@ -21,11 +22,11 @@ import { createPool } from "../../src/link/upstream/pool.ts";
 import { openTunnel } from "../../src/link/upstream/tunnel.ts";
 import { readUri } from "../../src/policy/names/uri-readings.ts";
 import { loadCel } from "../../src/rules/cel.ts";
-import { OTHERS } from "../../src/store/sessions.ts";
+import { OTHERS } from "../../src/store/session-data.ts";
 import { createLog } from "../../src/record/log/log.ts";
 import { createReporter } from "../../src/record/log/report.ts";
 import { readClientName } from "../../src/session/owner.ts";
-import type { Call } from "../../src/session/calls.ts";
+import type { Call } from "../../src/session/call.ts";
 import { createResponseReader } from "../../src/wire/http-response.ts";
 import { complaints, withRule } from "../config/reading.ts";
 import { openTestDoor } from "../support/door.ts";
@@ -151,9 +152,11 @@ describe("responses of servers", () => {
 /** A book of sessions, and visits that belong to one. */
 function openBook(maxSessions: number) {
   const session = { scope: "x", calls: { up: { isPending: () => false } } };
+  const closed: unknown[] = [];
   const guests = createGuestBook({
-    seat: () => ({ session }) as unknown as Seat,
+    seat: () => ({ session: { ...session } }) as unknown as Seat,
     say: () => {},
+    onClosed: (over) => void closed.push(over),
     onExhausted: () => {},
     isGuarded: false,
     maxSessions,
@@ -170,7 +173,7 @@ function openBook(maxSessions: number) {
     const guest = guests.find(visit(id));
     if (guest !== null) guests.heard(visit(id, "POST"), guest, { status: 200, headers: [], names: [] });
   };
-  return { guests, visit, begin };
+  return { guests, visit, begin, closed };
 }
 
 describe("clients by HTTP", () => {
@@ -200,12 +203,15 @@ describe("clients by HTTP", () => {
   });
 
   test("maxSessions: the session used least lately is forgotten, and its client can come back", () => {
-    const { guests, begin, visit } = openBook(2);
+    const { guests, begin, visit, closed } = openBook(2);
     for (const id of ["a", "b"]) begin(id);
-    expect(guests.size).toBe(2);
+    const leastUsed = guests.find(visit("b"));
     guests.find(visit("a"));
+    expect(closed).toEqual([]);
     begin("c");
-    expect([...guests.all()].map(({ id }) => id)).toEqual(["a", "c"]);
+    expect(closed).toHaveLength(1);
+    expect(closed[0]).toBe(leastUsed?.seat.session);
+    expect(guests.find(visit("b"))).not.toBeNull();
   });
 
   test("MAX_FILE_BYTES of a file of tokens: a megabyte is read, and one byte more is not", () => {
@@ -278,10 +284,11 @@ describe("servers at a URL", () => {
 });
 
 describe("what rules remember", () => {
-  const state = (): ReturnType<typeof createChainState> => createChainState({ now: () => 0 });
+  const task = (taskId: string): TaskKey => ({ of: "task", side: "down", scope: "me", taskId });
+  const state = (): ReturnType<typeof createMemoryState> => createMemoryState({ now: () => 0 });
 
   test("MAX_NAMES: so many methods of a session are counted apart, and the others together", () => {
-    const session = state().sessions.of("s");
+    const session = state().sessions.load("s");
     for (let nth = 0; nth < 256; nth++) session.count("request", `method/${nth}`);
     expect([session.methods.size, session.methods.has(OTHERS)]).toEqual([256, false]);
     session.count("request", "method/one-more");
@@ -289,7 +296,7 @@ describe("what rules remember", () => {
   });
 
   test("MAX_STATE_CHARACTERS: so much is noted in a session, and no more", () => {
-    const session = state().sessions.of("s");
+    const session = state().sessions.load("s");
     const room = 65_536 - '"k"""'.length;
     const fits = [...Array(12).keys()].find((less) => session.note("k", "v".repeat(room - less)));
     expect(fits).toBeDefined();
@@ -300,19 +307,19 @@ describe("what rules remember", () => {
   test("MAX_CONVERSATIONS: so many tasks are known, and the oldest is forgotten for the next", () => {
     const { tasks } = state();
     const origin = { method: "tools/call", tool: "x", params: null };
-    for (let nth = 0; nth < 10_000; nth++) tasks.remember("me", `task ${nth}`, origin);
-    expect(tasks.find("me", "task 0")).toBeDefined();
-    tasks.remember("me", "one more", origin);
+    for (let nth = 0; nth < 10_000; nth++) tasks.remember(task(`task ${nth}`), origin);
+    expect(tasks.find(task("task 0"))).toBeDefined();
+    tasks.remember(task("one more"), origin);
     expect(tasks.size).toBe(10_000);
   });
 
   test("MAX_TASK_BYTES: so many bytes of tasks are known", () => {
     const { tasks } = state();
     for (let nth = 0; nth < 20; nth++) {
-      tasks.remember("me", `task ${nth}`, { method: "tools/call", tool: "x", params: Buffer.alloc(1024 * 1024) });
+      tasks.remember(task(`task ${nth}`), { method: "tools/call", tool: "x", params: Buffer.alloc(1024 * 1024) });
     }
     expect(tasks.size).toBeLessThan(17);
-    expect(tasks.find("me", "task 19")).toBeDefined();
+    expect(tasks.find(task("task 19"))).toBeDefined();
   });
 });
 
@@ -424,11 +431,25 @@ describe("policy files", () => {
   });
 });
 
+const keyOf = (key: string): AnswerKey => ({
+  of: "answer",
+  scope: "shared",
+  audience: null,
+  server: "s",
+  rule: "r",
+  era: "stateful",
+  method: "tools/list",
+  subject: null,
+  key,
+});
+
 test("MAX_ENTRIES: the cache action keeps 10,000 answers, and the one not asked for longest goes first", () => {
-  const cache = createAnswerCache({ now: () => 0 });
+  const cache = createMemoryAnswers({ now: () => 0 });
   const answer = { result: Buffer.from("{}"), era: "stateful" } as unknown as Parameters<typeof cache.keep>[1];
-  for (let nth = 0; nth < 10_000; nth++) cache.keep(`key ${nth}`, answer, 1000);
-  expect(cache.find("key 0")).toBeDefined();
-  cache.keep("one more", answer, 1000);
-  expect([cache.find("key 0"), cache.find("key 1")].filter((found) => found === undefined)).toHaveLength(1);
+  for (let nth = 0; nth < 10_000; nth++) cache.keep(keyOf(`key ${nth}`), answer, 1000);
+  expect(cache.find(keyOf("key 0"))).toBeDefined();
+  cache.keep(keyOf("one more"), answer, 1000);
+  expect([cache.find(keyOf("key 0")), cache.find(keyOf("key 1"))].filter((found) => found === undefined)).toHaveLength(
+    1,
+  );
 });

@@ -164,7 +164,39 @@ export const KEPT: readonly Bound[] = [
     8 * M,
     "characters of questions of servers that are remembered",
     "the oldest is forgotten",
-    ["store/inputs.test.ts", "questions with long names are forgotten for others, the oldest first"],
+    ["store/contract.ts", "questions with long names are forgotten for others, the oldest first"],
+  ),
+  bound("store/holds.ts", "MAX_HELD", 200, "messages that wait for a person", "the next one is refused", [
+    "store/holds.test.ts",
+    "on how many are held, and on how many of one session",
+  ]),
+  bound("store/holds.ts", "MAX_HELD_IN_SESSION", 20, "the same of one session", "the next one is refused", [
+    "store/holds.test.ts",
+    "on how many are held, and on how many of one session",
+  ]),
+  bound(
+    "store/holds.ts",
+    "MAX_HELD_BYTES",
+    32 * M,
+    "bytes of messages that wait for a person",
+    "the next one is refused",
+    ["store/holds.test.ts", "on their bytes, which are free again when they are released"],
+  ),
+  bound(
+    "rules/chain/beside.ts",
+    "MAX_WAITING",
+    1000,
+    "messages that wait for a second chain",
+    "the second chain does not see the next one",
+    ["rules/chain/beside.test.ts", "the bytes that wait for the second chain have a bound"],
+  ),
+  bound(
+    "rules/chain/beside.ts",
+    "MAX_WAITING_BYTES",
+    16 * M,
+    "bytes of messages that wait for a second chain",
+    "the second chain does not see the next one",
+    ["rules/chain/beside.test.ts", "the bytes that wait for the second chain have a bound"],
   ),
   bound(
     "store/state.ts",
@@ -172,7 +204,7 @@ export const KEPT: readonly Bound[] = [
     10_000,
     "sessions whose state rules remember (`state.max_sessions`)",
     "the one used least lately is forgotten",
-    ["store/sessions.test.ts", "of too many sessions the one used least lately goes"],
+    ["store/contract.ts", "of too many sessions the one that was not used for longest goes"],
   ),
   bound(
     "store/state.ts",
@@ -224,7 +256,7 @@ export const KEPT: readonly Bound[] = [
     64 * M,
     "bytes of answers that the cache action keeps",
     "the one not asked for longest goes",
-    ["rules/cache-answer.test.ts", "has an end, and what was not asked for longest goes first"],
+    ["store/contract.ts", "there is a bound on answers, and the one that was not asked for longest goes first"],
   ),
   bound(
     "store/answers.ts",

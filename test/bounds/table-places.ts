@@ -113,7 +113,7 @@ export const PLACES: readonly Bound[] = [
     "we stop looking",
   ),
   bound(
-    "record/file-lock.ts",
+    "record/pins/lock-file.ts",
     "MAX_WAIT_MS",
     10_000,
     "milliseconds that we wait for others who write to the audit log",

@@ -3,6 +3,7 @@ import { K, M, type Plain, plain } from "./bound.ts";
 /** What is cut for people: reasons, names and excerpts in errors and in the log. */
 export const SHOWN: readonly Plain[] = [
   plain("rules/hook.ts", "MAX_REASON_CHARACTERS", 500),
+  plain("rules/chain/hold.ts", "MAX_REASON_CHARACTERS", 500),
   plain("rules/reason.ts", "MAX_REASON_CHARACTERS", 500),
   plain("rules/chain/actions.ts", "MAX_SHOWN", 200),
   plain("rules/interceptors/module.ts", "MAX_REASON_CHARACTERS", 500),
@@ -57,6 +58,7 @@ export const WAYS: readonly Plain[] = [
   plain("message/gist.ts", "MAX_BUFFER_BYTES", 20 * M),
   plain("message/fold.ts", "MAX_ROUNDS", 4),
   plain("message/key-set.ts", "MAX_PROBES", 256),
+  plain("store/holds.ts", "MAX_TIMEOUT_MS", 2 ** 31 - 1),
   plain("message/open-keys.ts", "MAX_COMPARED", 24),
   plain("message/open-keys.ts", "MAX_DEPTH", 128),
   plain("message/shapes.ts", "MAX_SHAPES", 4096),

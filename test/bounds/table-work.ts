@@ -105,7 +105,7 @@ export const WORK: readonly Bound[] = [
     ["policy/names/name-filter.test.ts", "a name outside ASCII that is too long to be compared is hidden"],
   ),
   bound(
-    "rules/chain/walk.ts",
+    "rules/chain/rewrite.ts",
     "MAX_REWRITTEN_BYTES",
     64 * M,
     "bytes that changes of one message write",

@@ -1,5 +1,5 @@
 import { afterEach, expect, test, vi } from "vitest";
-import type { ProxyOptions } from "../../src/proxy/proxy.ts";
+import type { ProxyOptions } from "../../src/proxy/proxy-options.ts";
 import { INITIALIZE, openGateway } from "../support/near-gateway.ts";
 import type { Spoken } from "../support/peers.ts";
 import { fixture } from "../support/processes.ts";

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { createEventTrail, MAX_TRAILED_BYTES, MAX_TRAILED_EVENTS } from "../../src/bridge/event-trail.ts";
 import { describeMethod } from "../../src/message/methods.ts";
-import { type Call, createCall } from "../../src/session/calls.ts";
+import { type Call, createCall } from "../../src/session/call.ts";
 
 function call(key: number, bytes = 0): Call {
   const method = describeMethod("ping");

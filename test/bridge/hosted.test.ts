@@ -1,7 +1,7 @@
 import { request } from "node:http";
 import { setTimeout as delay } from "node:timers/promises";
 import { afterEach, describe, expect, test, vi } from "vitest";
-import type { ProxyOptions } from "../../src/proxy/proxy.ts";
+import type { ProxyOptions } from "../../src/proxy/proxy-options.ts";
 import { gone, INITIALIZE, lives, messagesIn, type NearGateway, openGateway } from "../support/near-gateway.ts";
 import type { Spoken } from "../support/peers.ts";
 import { becomes } from "../support/scripted-http.ts";

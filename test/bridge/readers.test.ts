@@ -14,6 +14,7 @@ import { createWitness } from "../../src/record/witness.ts";
 import type { EventFrame } from "../../src/wire/event-fields.ts";
 import { chooseSeed } from "../fuzz/random.ts";
 import { LINE_READERS, type ReadEvent, type Reader, READERS } from "../support/readers.ts";
+import { runs } from "../support/runs.ts";
 
 // Every event stream that leaves must be read alike by every reader: what one of them takes for a message and we do not
 // was never judged.
@@ -249,7 +250,7 @@ test("what readers agree on leaves as the very bytes that came, however it is cu
       const pieces = [0, ...places].map((from, index) => bytes.subarray(from, places[index] ?? bytes.length));
       expect(Buffer.concat(relay(pieces).writes).equals(bytes)).toBe(true);
     }),
-    { numRuns: 500 },
+    { numRuns: runs(500) },
   );
 });
 
@@ -360,9 +361,9 @@ describe.skipIf(!areInstalled)("what left is read alike by", () => {
     const check = fc.property(described, ({ pieces }) => {
       expect(complain(pieces, { "eventsource-parser": read }, {})).toBeNull();
     });
-    fc.assert(check, { seed, numRuns: 10_000, interruptAfterTimeLimit: 800 });
+    fc.assert(check, { seed, numRuns: runs(10_000), interruptAfterTimeLimit: 800 });
     planted.isPlain = ({ data }) => data === null;
-    expect(() => fc.assert(check, { seed: 1, numRuns: 20_000 })).toThrow("Property failed");
+    expect(() => fc.assert(check, { seed: 1, numRuns: runs(20_000) })).toThrow("Property failed");
   });
 
   const CLIENTS: [string, () => TransportClass, boolean][] = [
@@ -392,10 +393,10 @@ describe.skipIf(!areInstalled)("what left is read alike by", () => {
       const withoutEndpoint = writes.filter((each) => !each.includes(ENDPOINT));
       expect(await hear(Client, withoutEndpoint, isOlder)).toEqual(wanted);
     });
-    await fc.assert(check, { seed, numRuns: 1000, interruptAfterTimeLimit: 800 });
+    await fc.assert(check, { seed, numRuns: runs(1000), interruptAfterTimeLimit: 800 });
     // A byte order mark that was decoded wrongly is only skipped where a stream begins: there the older transport has its endpoint.
     if (isOlder) return;
     planted.isPlain = ({ data }) => data === null;
-    await expect(fc.assert(check, { seed: 1, numRuns: 5000 })).rejects.toThrow("Property failed");
+    await expect(fc.assert(check, { seed: 1, numRuns: runs(5000) })).rejects.toThrow("Property failed");
   });
 });

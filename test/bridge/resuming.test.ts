@@ -1,7 +1,7 @@
 import type { ServerResponse } from "node:http";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { MAX_TRAILED_EVENTS } from "../../src/bridge/event-trail.ts";
-import type { ProxyOptions } from "../../src/proxy/proxy.ts";
+import type { ProxyOptions } from "../../src/proxy/proxy-options.ts";
 import type { Spoken } from "../support/peers.ts";
 import { type NearGateway, openGateway } from "../support/near-gateway.ts";
 import { beginEvents, type Knock, replyWith, resultFor, startScripted } from "../support/scripted-http.ts";

@@ -7,7 +7,7 @@ import { ConnectionError } from "../../src/errors.ts";
 import { parseAddress } from "../../src/link/upstream/address.ts";
 import type { Pool, UpstreamListener, UpstreamRequest } from "../../src/link/upstream/pool.ts";
 import { openMessage, whole } from "../../src/message/message.ts";
-import { createCall } from "../../src/session/calls.ts";
+import { createCall } from "../../src/session/call.ts";
 
 const address = parseAddress("http://127.0.0.1:1/mcp");
 

@@ -2,10 +2,13 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
-import { type Command, findCommand } from "../../src/cli/commands.ts";
+import type { Command } from "../../src/cli/command-line.ts";
+import { findCommand } from "../../src/cli/commands.ts";
 import { type Config, readConfig } from "../../src/cli/config.ts";
 import { readHttpOptions } from "../../src/cli/http-options.ts";
 import { parseCommandLine } from "../../src/cli/options.ts";
+import type { ProxyOptions } from "../../src/proxy/proxy-options.ts";
+import { optionsOf } from "../../src/proxy/settings-options.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "fairlead-config-"));
 const file = join(folder, "p.yaml");
@@ -19,10 +22,10 @@ function config(text: string, ...words: string[]): Promise<Config> {
   return readConfig(parseCommandLine(["--config", file, ...words], command), command, { TOKEN: "t0p" });
 }
 
-/** The options of both, by name; those that are given several times as a list. */
-function optionsOf({ parsed }: Config): Record<string, string | readonly string[]> {
-  const all = Array.from(parsed.values, ([name, values]) => [name, name === "env" ? values : values[0]] as const);
-  return Object.fromEntries(all.filter(([name]) => name !== "config"));
+/** The options of a proxy that speaks HTTP on one side or both. */
+function options({ settings }: Config, ...words: string[]): Partial<ProxyOptions> {
+  const parsed = parseCommandLine(words, findCommand("") as Command);
+  return { ...optionsOf(settings), ...readHttpOptions(parsed, settings) };
 }
 
 const WHOLE = `
@@ -39,23 +42,27 @@ const REMOTE =
 
 describe("what a file says is as if it had been typed", () => {
   test("a command, and all settings", async () => {
-    const read = await config(COMMAND + WHOLE);
-    expect(read.parsed.rest).toEqual(["node", "s.mjs"]);
-    expect(optionsOf(read)).toEqual({
-      env: ["A=1", "B=2"],
-      cwd: join(folder, "sub"),
-      listen: "[::1]:8808",
-      "connect-timeout": "3000ms",
-      "tools-timeout": "4000ms",
-      audit: join(folder, "a.jsonl"),
-      "audit-level": "all",
-      "log-level": "debug",
-      "log-format": "json",
-      "log-file": join(folder, "f.log"),
-    });
-    expect(read).toMatchObject({
+    const { settings, policy, warnings } = await config(COMMAND + WHOLE);
+    expect(settings).toMatchObject({
+      upstream: {
+        kind: "command",
+        command: ["node", "s.mjs"],
+        env: new Map([
+          ["A", "1"],
+          ["B", "2"],
+        ]),
+        cwd: join(folder, "sub"),
+      },
+      listen: { host: "::1", port: 8808 },
       deny: [{ source: "a,b{1,2}" }],
       allow: [{ source: "c" }],
+      audit: { file: join(folder, "a.jsonl"), level: "all", onError: "block" },
+      log: { level: "debug", format: "json", file: join(folder, "f.log") },
+    });
+    expect(optionsOf(settings)).toMatchObject({
+      command: ["node", "s.mjs"],
+      env: { A: "1", B: "2" },
+      cwd: join(folder, "sub"),
       limits: {
         maxMessageBytes: 1024,
         maxDepth: 9,
@@ -67,18 +74,17 @@ describe("what a file says is as if it had been typed", () => {
         maxConnections: 6,
         maxUpstreamConnections: 7,
       },
-      timeouts: { childGrace: 5000, sessionIdle: 6000, slowReader: 7000 },
-      mustAudit: true,
-      policy: { policyFolder: folder, policy: { tools: { notFound: "spec" } } },
-      warnings: [],
+      timeouts: { connection: 3000, toolList: 4000, childGrace: 5000, sessionIdle: 6000, slowReader: 7000 },
     });
+    expect(policy).toMatchObject({ policyFolder: folder, policy: { tools: { notFound: "spec" } } });
+    expect(warnings).toEqual([]);
   });
 
   test("a URL, with headers whose values are filled in once", async () => {
     const read = await config(
       `${REMOTE}auth: { jwks: 'https://h/k', issuer: i, audience: a, scopes: [s] }\nlisten: 1\n`,
     );
-    expect(readHttpOptions(read.parsed, read)).toMatchObject({
+    expect(options(read)).toMatchObject({
       upstream: "http://h/mcp",
       headers: { "X-A": "1", Authorization: "Bearer t0p" },
       onLoss: "keep",
@@ -87,57 +93,74 @@ describe("what a file says is as if it had been typed", () => {
   });
 
   test("nothing at all is nothing at all", async () => {
-    const read = await config("version: 1\n");
-    expect(optionsOf(read)).toEqual({});
-    expect(read).toMatchObject({ deny: [], allow: [], limits: {}, timeouts: {}, mustAudit: false });
+    const { settings } = await config("version: 1\n");
+    expect(settings).toMatchObject({ upstream: null, listen: null, auth: null, audit: null, deny: [], allow: [] });
+    expect(settings.log).toEqual({ level: null, format: null, file: null });
+    expect(optionsOf(settings)).toEqual({ deny: [], allow: [], limits: {}, timeouts: {} });
   });
 });
 
 describe("the command line wins", () => {
   test("option by option", async () => {
     const words = ["--listen", "9", "--log-level", "error", "--audit", "mine", "--tools-timeout", "1s", "--cwd", "/x"];
-    const read = await config(COMMAND + WHOLE, ...words, "--env", "B=3");
-    expect(optionsOf(read)).toMatchObject({
-      listen: "9",
-      "log-level": "error",
-      "log-format": "json",
-      audit: "mine",
-      "audit-level": "all",
-      "tools-timeout": "1s",
-      cwd: "/x",
-      env: ["A=1", "B=2", "B=3"],
+    const { settings } = await config(COMMAND + WHOLE, ...words, "--env", "B=3");
+    expect(settings).toMatchObject({
+      listen: { host: "127.0.0.1", port: 9 },
+      log: { level: "error", format: "json" },
+      audit: { file: "mine", level: "all", onError: "block" },
+      timeouts: { toolList: 1000, connection: 3000 },
+      upstream: { cwd: "/x" },
+    });
+    expect(optionsOf(settings).env).toEqual({ A: "1", B: "3" });
+  });
+
+  test("a level of the audit log takes the place of the classes in the file, and of nothing else", async () => {
+    const text = `${COMMAND}audit: { file: a, include: { classes: [review], fields: [client] } }\n`;
+    const include = async (...words: string[]) => (await config(text, ...words)).settings.audit?.include;
+    expect(await include()).toEqual({ classes: ["review"], fields: ["client"] });
+    expect(await include("--audit-level", "all")).toEqual({ classes: null, fields: ["client"] });
+  });
+
+  test("an issuer for the keys in the file", async () => {
+    const text = "listen: 1\nauth: { jwks: 'https://h/k', issuer: i, audience: a, scopes: [s] }\n";
+    expect((await config(text, "--auth-issuer", "mine", "--", "node")).settings.auth).toMatchObject({
+      jwks: "https://h/k",
+      issuer: "mine",
+      audience: "a",
+      scopes: ["s"],
     });
   });
 
   test("patterns take the place of those in the file, and that is said", async () => {
     const read = await config(WHOLE, "--deny", "x,y", "--", "node");
-    expect(read).toMatchObject({ deny: [{ source: "x" }, { source: "y" }], allow: [{ source: "c" }] });
+    expect(read.settings).toMatchObject({ deny: [{ source: "x" }, { source: "y" }], allow: [{ source: "c" }] });
     expect(read.policy.policy?.tools).toMatchObject({ deny: [{ source: "x" }, { source: "y" }] });
     expect(read.warnings).toEqual([`--deny takes the place of tools.deny in ${file}`]);
   });
 
   test("a header takes the place of one of its name, whatever the capitals", async () => {
     const read = await config(REMOTE, "--header", "authorization: mine");
-    expect(readHttpOptions(read.parsed, read).headers).toEqual({ "X-A": "1", authorization: "mine" });
+    expect(options(read).headers).toEqual({ "X-A": "1", authorization: "mine" });
   });
 
   test("another server gets nothing that is for the one in the file", async () => {
     const remote = await config(REMOTE, "--upstream", "http://other/mcp");
-    expect(readHttpOptions(remote.parsed, remote)).toMatchObject({
+    expect(options(remote)).toMatchObject({
       upstream: "http://other/mcp",
       headers: {},
       onLoss: "exit",
     });
     const command = await config(REMOTE, "--", "node");
-    expect([command.parsed.rest, optionsOf(command), command.headers.size]).toEqual([["node"], {}, 0]);
+    expect(command.settings.upstream).toEqual({ kind: "command", command: ["node"], env: new Map(), cwd: null });
     const both = await config(COMMAND, "--upstream", "http://other/mcp");
-    expect([both.parsed.rest, optionsOf(both)]).toEqual([null, { upstream: "http://other/mcp" }]);
+    const url = { kind: "url", url: "http://other/mcp", headers: new Map(), onLoss: null };
+    expect(both.settings.upstream).toEqual(url);
   });
 
   test("other tokens", async () => {
     const text = "listen: 1\nauth: { jwks: 'https://h/k', issuer: i, audience: a, scopes: [s] }\n";
     const read = await config(text, "--auth-tokens", join(folder, "tokens.txt"), "--", "node");
-    expect(readHttpOptions(read.parsed, read).listen?.auth).toMatchObject({ tokens: [{ name: "me" }] });
+    expect(options(read).listen?.auth).toMatchObject({ tokens: [{ name: "me" }] });
   });
 });
 
@@ -152,7 +175,8 @@ test("who may come in is not asked where nobody comes, and that is said", async 
   const text = `${COMMAND}auth: { tokens: tokens.txt }\n`;
   expect((await config(text)).warnings).toEqual([`auth in ${file} has no effect: clients do not come by HTTP`]);
   const read = await config(text, "--listen", "1");
-  expect([read.warnings, optionsOf(read)["auth-tokens"]]).toEqual([[], join(folder, "tokens.txt")]);
+  expect(read.warnings).toEqual([]);
+  expect(read.settings.auth).toMatchObject({ kind: "tokens", file: join(folder, "tokens.txt") });
 });
 
 test("warnings of the file have their place", async () => {

@@ -64,7 +64,7 @@ test("a value that says nothing is a mistake: a filter of no patterns would hide
   }
 });
 
-const time = (text: string) => readTime(parse("--tools-timeout", text), "tools-timeout", 1);
+const time = (text: string) => readTime(parse("--tools-timeout", text), "tools-timeout");
 
 test("durations are positive and have a unit", () => {
   expect([time("500ms"), time("10s"), time("1.5s"), time("2m"), time("1h")]).toEqual([
@@ -79,7 +79,12 @@ test("durations are positive and have a unit", () => {
 });
 
 test("variables are split at their first equals sign", () => {
-  expect(readEnvironment(parse("--env", "A=b=c", "--env", "D="))).toEqual({ A: "b=c", D: "" });
+  expect(readEnvironment(parse("--env", "A=b=c", "--env", "D="))).toEqual(
+    new Map([
+      ["A", "b=c"],
+      ["D", ""],
+    ]),
+  );
   expect(message(() => readEnvironment(parse("--env", "=x")))).toContain("Not a variable");
 });
 

@@ -2,6 +2,7 @@ import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { parseField } from "../../src/config/fields.ts";
 import { isFlaw } from "../../src/config/mistake.ts";
+import { runs } from "../support/runs.ts";
 
 const steps = (text: string): unknown => {
   const found = parseField(text);
@@ -71,6 +72,6 @@ test("any text is a field or says where it is none", () => {
       if (isFlaw(found)) expect(found.at).toBeLessThanOrEqual(text.length);
       else expect(found.steps.length).toBeGreaterThan(0);
     }),
-    { numRuns: 2000 },
+    { numRuns: runs(2000) },
   );
 });

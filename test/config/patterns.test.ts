@@ -5,6 +5,7 @@ import { isFlaw } from "../../src/config/mistake.ts";
 import { parseRulePattern } from "../../src/config/patterns.ts";
 import { isPattern, loadPatterns } from "../../src/rules/patterns.ts";
 import { isPlainPattern } from "../../src/rules/plain-pattern.ts";
+import { runs } from "../support/runs.ts";
 
 const compile = await loadPatterns();
 
@@ -49,7 +50,7 @@ test("what is put off until it is used always compiles, and matches as JavaScrip
       const ascii = subject.replaceAll(/[^\x20-\x7e]/g, "");
       expect(RE2JS.compile(source).test(ascii)).toBe(new RegExp(source).test(ascii));
     }),
-    { numRuns: 5000 },
+    { numRuns: runs(5000) },
   );
   expect(plain).toBeGreaterThan(100);
 });

@@ -223,7 +223,7 @@ Nothing was started: without a valid policy nothing is let through
 });
 
 /** What a policy file takes. */
-const ENGINE = ["cli-config.cjs", "cli-reload.cjs", "fairlead.cjs", "proxy-engine.cjs"];
+const ENGINE = ["cli-config.cjs", "cli-reload.cjs", "fairlead.cjs", "proxy-engine.cjs", "proxy-server-name.cjs"];
 
 describe.concurrent("what is not used is not loaded", () => {
   const spy = join(folder, "spy.cjs");
@@ -238,11 +238,11 @@ describe.concurrent("what is not used is not loaded", () => {
     ["no policy file", null, ["fairlead.cjs"]],
     ["no rules", "tools: { deny: [a] }\n", [...ENGINE]],
     ["no patterns", rule("{ method_equals: tools/call }"), [...ENGINE]],
-    ["no expressions", rule('{ tool_matches: "a{2}" }'), [...ENGINE, "policy-rules-patterns.cjs", "re2js.cjs"]],
+    ["no expressions", rule('{ tool_matches: "a{2}" }'), [...ENGINE, "rules-patterns.cjs", "re2js.cjs"]],
     [
       "an expression without patterns",
       rule('{ cel: "params.n > 1" }'),
-      [...ENGINE, "marcbachmann-cel-js.cjs", "policy-rules-cel.cjs"],
+      [...ENGINE, "marcbachmann-cel-js.cjs", "rules-cel.cjs"],
     ],
   ] as const)("with %s", async ([name, text, expected], { startProgram }) => {
     const loaded = join(folder, `loaded-${name.replaceAll(" ", "-")}`);

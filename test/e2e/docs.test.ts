@@ -135,7 +135,7 @@ describe("what a user may meet is on a page", () => {
     expect(library).toContain(`\`${code}\``);
   });
 
-  const proxy = readFileSync(join(root, "src/proxy/proxy.ts"), "utf8");
+  const proxy = readFileSync(join(root, "src/proxy/proxy-options.ts"), "utf8");
   test.each(["ProxyOptions", "ListenSettings", "Proxy"])("every member of %s of the library", (name) => {
     const body = proxy.slice(proxy.indexOf(`interface ${name} {`));
     const members = [...body.slice(0, body.indexOf("\n}")).matchAll(/^ {2}(?:readonly )?(\w+)\??[:(]/gm)];

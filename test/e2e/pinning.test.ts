@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import type { ProxyOptions } from "../../src/proxy/proxy.ts";
+import type { ProxyOptions } from "../../src/proxy/proxy-options.ts";
 import type { Spoken } from "../support/peers.ts";
 import { COMMAND } from "../support/processes.ts";
 import { openShelf, type Shelf, type ShelfClient, WAYS } from "../support/shelf.ts";

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { loadPolicyFile } from "../../src/proxy/policy-file.ts";
-import type { ProxyOptions } from "../../src/proxy/proxy.ts";
+import type { ProxyOptions } from "../../src/proxy/proxy-options.ts";
 import { openShelf, type Shelf, type ShelfClient, WAYS } from "../support/shelf.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "fairlead-rules-"));

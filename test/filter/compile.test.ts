@@ -7,6 +7,7 @@ import { judge } from "./model.ts";
 import { NOW, someRow } from "./rows.ts";
 import { leastCpuTime } from "../support/cpu.ts";
 import { filterOf, patterns, type Row, viewRow } from "./support.ts";
+import { runs } from "../support/runs.ts";
 
 const asked = (text: string, row: Row, now = NOW): boolean | undefined =>
   compileFilter(filterOf(text), { now, patterns }).judge(viewRow(row));
@@ -23,7 +24,7 @@ test("a filter says what its plainest reading says", () => {
         expect(compiled.test(viewRow(row))).toBe(wanted === true);
       }
     }),
-    { numRuns: 2000 },
+    { numRuns: runs(2000) },
   );
   for (const answer of [true, false, undefined]) expect(seen.get(answer)).toBeGreaterThan(500);
 });

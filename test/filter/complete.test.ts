@@ -2,6 +2,7 @@ import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { completeFilter } from "../../src/filter/complete.ts";
 import { FIELDS } from "../../src/filter/fields.ts";
+import { runs } from "../support/runs.ts";
 
 /** What is known of the place where the bar is. */
 function at(marked: string) {
@@ -73,6 +74,6 @@ test("every place of every text has an answer, and what is replaced is around th
       const { start, end } = completeFilter(text, cursor);
       expect(start <= cursor && cursor <= end && end <= text.length).toBe(true);
     }),
-    { numRuns: 1000 },
+    { numRuns: runs(1000) },
   );
 });

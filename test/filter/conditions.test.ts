@@ -9,6 +9,7 @@ import { readPolicy } from "../../src/config/read-policy.ts";
 import type { Rule } from "../../src/rules/rule.ts";
 import { lookAt, part } from "../rules/support.ts";
 import { filterOf, patterns, type Row, viewRow } from "./support.ts";
+import { runs } from "../support/runs.ts";
 
 const cel = await loadCel(["matches"]);
 
@@ -167,7 +168,7 @@ test("a rule with these conditions matches what the filter finds", () => {
         compared++;
       }
     }),
-    { numRuns: 400 },
+    { numRuns: runs(400) },
   );
   expect(compared).toBeGreaterThan(500);
 });

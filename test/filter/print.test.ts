@@ -5,6 +5,7 @@ import { parseFilter } from "../../src/filter/parse.ts";
 import { printFilter, printNode } from "../../src/filter/print.ts";
 import { someNode } from "./filters.ts";
 import { patterns, plain } from "./support.ts";
+import { runs } from "../support/runs.ts";
 
 test("what is printed is read as the same filter", () => {
   fc.assert(
@@ -14,7 +15,7 @@ test("what is printed is read as the same filter", () => {
       expect(mistakes, text).toEqual([]);
       expect(plain(filter?.root as never)).toEqual(plain(root));
     }),
-    { numRuns: 2000 },
+    { numRuns: runs(2000) },
   );
 });
 
@@ -34,7 +35,7 @@ test("what is read and printed is printed so again", () => {
       expect(printFilter(again.filter as never)).toBe(printed);
       expect(plain(again.filter?.root as never)).toEqual(plain(filter.root));
     }),
-    { numRuns: 5000 },
+    { numRuns: runs(5000) },
   );
   expect(good).toBeGreaterThan(200);
 });
@@ -65,7 +66,7 @@ test("no text makes reading throw, and every place is in the text", () => {
       }
       expect(last).toBeLessThanOrEqual(text.length);
     }),
-    { numRuns: 3000 },
+    { numRuns: runs(3000) },
   );
 });
 

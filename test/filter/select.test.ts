@@ -8,6 +8,7 @@ import { someNode } from "./filters.ts";
 import { judge } from "./model.ts";
 import { NOW, someRow } from "./rows.ts";
 import { filterOf, patterns, type Row, viewRow } from "./support.ts";
+import { runs } from "../support/runs.ts";
 
 const rows: Row[] = [
   { tool: "read", verdict: "pass", args: { path: "/a" } },
@@ -56,7 +57,7 @@ test("what would fit without a part is what fits the others", () => {
         );
       },
     ),
-    { numRuns: 300 },
+    { numRuns: runs(300) },
   );
 });
 

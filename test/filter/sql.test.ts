@@ -7,6 +7,7 @@ import { type FindColumn, toSql } from "../../src/filter/sql.ts";
 import { someNode } from "./filters.ts";
 import { NOW, someRow } from "./rows.ts";
 import { filterOf, patterns, type Row, viewRow } from "./support.ts";
+import { runs } from "../support/runs.ts";
 
 const FIELD_COLUMNS = [
   "shown",
@@ -80,7 +81,7 @@ test("SQLite and the rest together say what the filter says", () => {
         }
       },
     ),
-    { numRuns: 600 },
+    { numRuns: runs(600) },
   );
   for (const count of Object.values(outcomes)) expect(count).toBeGreaterThan(20);
 });
@@ -100,7 +101,7 @@ test("an exact expression is 1, 0 or NULL where the filter says yes, no or unkno
       unknown += wanted.filter((answer) => answer === null).length;
       expect(ask(where, parameters), where).toEqual(wanted);
     }),
-    { numRuns: 600 },
+    { numRuns: runs(600) },
   );
   expect(unknown).toBeGreaterThan(100);
 });

@@ -1,6 +1,7 @@
 import * as fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { type Budget, type Claim, createBudget, STANDSTILL_MS, TURN_MS } from "../../src/link/budget.ts";
+import { runs } from "../support/runs.ts";
 
 beforeEach(() => {
   vi.useFakeTimers();
@@ -157,6 +158,6 @@ test("whatever comes and goes, memory stays within one and a half times the budg
       vi.advanceTimersByTime(60 * STANDSTILL_MS);
       expect([...all.values()].every(({ isPaused, isCut }) => isCut || !isPaused)).toBe(true);
     }),
-    { numRuns: 300 },
+    { numRuns: runs(300) },
   );
 });

@@ -6,6 +6,7 @@ import { jsonText } from "../fuzz/json-texts.ts";
 import { readJson } from "../fuzz/naive-json.ts";
 import { createRandom } from "../fuzz/random.ts";
 import { cpuTime } from "../support/cpu.ts";
+import { runs } from "../support/runs.ts";
 
 const canonical = (text: string, ...without: string[]): string => {
   const bytes = Buffer.from(text);
@@ -79,7 +80,7 @@ test("it is the value, and its own canonical text", () => {
       // 1e400 is infinite to JSON.parse in either spelling, and -0 is 0.
       expect(read(once)).toEqual(read(text));
     }),
-    { numRuns: 1000 },
+    { numRuns: runs(1000) },
   );
 });
 
@@ -114,7 +115,7 @@ describe("many members", () => {
         const written = canonicalBytes(bytes, { start: 0, end: bytes.length }, { numbers: "spelled" });
         expect(written.toString()).toBe(wanted);
       }),
-      { numRuns: 500 },
+      { numRuns: runs(500) },
     );
   });
 

@@ -4,6 +4,7 @@ import { eachText, type TextPlace } from "../../src/message/each-text.ts";
 import { jsonText } from "../fuzz/json-texts.ts";
 import { readJson, type Tree } from "../fuzz/naive-json.ts";
 import { createRandom } from "../fuzz/random.ts";
+import { runs } from "../support/runs.ts";
 
 /** All strings of a tree, in order. */
 function texts(tree: Tree, depth: number): TextPlace[] {
@@ -36,6 +37,6 @@ test("every string of a value is visited once, in order, with its place", () => 
       });
       expect(seen).toEqual(texts(tree.elements[1], 0));
     }),
-    { numRuns: 1000 },
+    { numRuns: runs(1000) },
   );
 });

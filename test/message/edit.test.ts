@@ -6,6 +6,7 @@ import { whole } from "../../src/message/message.ts";
 import { jsonText } from "../fuzz/json-texts.ts";
 import { readJson } from "../fuzz/naive-json.ts";
 import { createRandom } from "../fuzz/random.ts";
+import { runs } from "../support/runs.ts";
 
 /** The array without these of its elements. */
 function without(text: string, ...cut: number[]): string {
@@ -60,7 +61,7 @@ test("what is left of an array is what JSON.parse and filter() leave, each eleme
         elements.map(({ start, end }) => bytes.toString("utf8", start, end)),
       );
     }),
-    { numRuns: 1500 },
+    { numRuns: runs(1500) },
   );
 });
 
@@ -87,6 +88,6 @@ test("every byte outside of an edit stays, in a message that is part of a buffer
         expect([...edited]).toEqual(plain);
       },
     ),
-    { numRuns: 2000 },
+    { numRuns: runs(2000) },
   );
 });

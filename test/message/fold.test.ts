@@ -2,6 +2,7 @@ import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { fold } from "../../src/message/fold.ts";
 import { foldNaively } from "../fuzz/profile.ts";
+import { runs } from "../support/runs.ts";
 
 describe("a careless peer takes these for denied_tool", () => {
   test.each([
@@ -66,7 +67,7 @@ test("what is folded stays folded", () => {
     fc.property(fc.string({ unit: "grapheme" }), (name) => {
       expect(fold(fold(name))).toBe(fold(name));
     }),
-    { numRuns: 2000 },
+    { numRuns: runs(2000) },
   );
 });
 
@@ -75,6 +76,6 @@ test("folding agrees with a plain way to do it", () => {
     fc.property(fc.string({ unit: "binary" }), (name) => {
       expect(fold(name)).toBe(foldNaively(name));
     }),
-    { numRuns: 2000 },
+    { numRuns: runs(2000) },
   );
 });

@@ -6,6 +6,7 @@ import { jsonText, messageText } from "../fuzz/json-texts.ts";
 import { cut } from "../fuzz/mutate.ts";
 import { readJson } from "../fuzz/naive-json.ts";
 import { createRandom } from "../fuzz/random.ts";
+import { runs } from "../support/runs.ts";
 
 function gist(...chunks: (string | Buffer)[]): Gist {
   const reader = createGistReader();
@@ -33,7 +34,7 @@ test("what JSON.parse finds at the root is found, however the bytes are cut", ()
       if (isProper) expect(shown(found.id)).toBe(ids[0]);
       else if (found.id !== null) expect(ids).toEqual([spell(found.id)]);
     }),
-    { numRuns: 3000 },
+    { numRuns: runs(3000) },
   );
 });
 
@@ -101,7 +102,7 @@ test("whatever the bytes are, reading them does not throw, and what is echoed as
         expect(["string", "number"]).toContain(typeof JSON.parse(Buffer.from(spell(id), "latin1").toString("utf8")));
       },
     ),
-    { numRuns: 5000 },
+    { numRuns: runs(5000) },
   );
 });
 

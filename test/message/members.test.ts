@@ -4,6 +4,7 @@ import { eachKey, eachMember, findMember, listElements, readString } from "../..
 import { jsonText, messageText } from "../fuzz/json-texts.ts";
 import { readJson, type Tree } from "../fuzz/naive-json.ts";
 import { createRandom } from "../fuzz/random.ts";
+import { runs } from "../support/runs.ts";
 
 function everyTree(tree: Tree): Tree[] {
   return [tree, ...tree.elements.flatMap(everyTree), ...tree.members.flatMap(({ value }) => everyTree(value))];
@@ -18,7 +19,7 @@ function forTrees(check: (bytes: Buffer, tree: Tree) => void): void {
       const { tree } = readJson(bytes);
       if (tree !== null) for (const one of everyTree(tree)) check(bytes, one);
     }),
-    { numRuns: 1000 },
+    { numRuns: runs(1000) },
   );
 }
 

@@ -2,6 +2,7 @@ import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { endOfString, viewWords } from "../../src/message/strings.ts";
 import { scan } from "../../src/message/scan.ts";
+import { runs } from "../support/runs.ts";
 
 /** The plain way to find the quote that ends a string; -1 where it has no end, or something in it is no JSON. */
 function plainEnd(bytes: Buffer, at: number, end: number): number {
@@ -38,7 +39,7 @@ test("a string ends where a look at each byte says it does", () => {
       const at = Math.min(from > 30 ? 0 : from, end);
       expect(endOfString(buffer, viewWords(buffer), at, end)).toBe(plainEnd(buffer, at, end));
     }),
-    { numRuns: 10_000 },
+    { numRuns: runs(10_000) },
   );
 });
 

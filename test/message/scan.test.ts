@@ -9,6 +9,7 @@ import { allFaults, readLeniently } from "../fuzz/naive-json.ts";
 import { findOddKey, member } from "../fuzz/profile.ts";
 import { createRandom, type Random } from "../fuzz/random.ts";
 import { costOfWeighing, cpuTime, leastCpuTime, LONG_KEY } from "../support/cpu.ts";
+import { runs } from "../support/runs.ts";
 
 interface Surroundings {
   readonly before: string;
@@ -75,7 +76,7 @@ function forTexts(check: (text: string, random: Random) => void): void {
       const random = createRandom(seed);
       check(random.chance(0.5) ? jsonText(random) : messageText(random), random);
     }),
-    { numRuns: 4000 },
+    { numRuns: runs(4000) },
   );
 }
 
@@ -185,6 +186,22 @@ describe("keys that were learnt from messages before", () => {
     ];
     for (const first of texts)
       for (const second of texts) [first, second, first].forEach((text) => expectAgreement(text));
+  });
+
+  test("are found below keys that were not learnt, and are new in each object", () => {
+    for (const outer of ['"a lost \\u006bey":', '"key" :', `"${"long".repeat(20)}":`]) {
+      for (const inner of [
+        '{"a":1,"b":2}',
+        '{"a":1,"b":2,"a":3}',
+        '{"a":1,"b":{"a":1,"a":2}}',
+        '[{"a":1},{"a":1,"a":2}]',
+      ]) {
+        for (let again = 0; again < 3; again++) {
+          expectAgreement(`{${outer}${inner},"id":1}`);
+          expectAgreement(`{"params":{${outer}${inner},"name":"x"},"id":1}`);
+        }
+      }
+    }
   });
 
   test("are read alike with spaces around them", () => {

@@ -3,6 +3,7 @@ import { describe, expect, test } from "vitest";
 import { fold, isAlike, isAlikeAt } from "../../src/message/fold.ts";
 import { createKeySet } from "../../src/message/key-set.ts";
 import { hashString, isSameString, isSpelled } from "../../src/message/spelling.ts";
+import { runs } from "../support/runs.ts";
 
 /** A text as somebody may spell it in JSON: with each unit as it is, or escaped in one way or another. */
 function spell(text: string, ways: readonly number[]): string {
@@ -38,7 +39,7 @@ describe("a string in a message", () => {
         expect(isSpelled(bytes, start, end, `${text}a`)).toBe(false);
         expect(isSpelled(bytes, start, end, `${text}"`)).toBe(false);
       }),
-      { numRuns: 2000 },
+      { numRuns: runs(2000) },
     );
   });
 
@@ -56,7 +57,7 @@ describe("a string in a message", () => {
         expect(hashes[0]).toBe(hashes[1]);
         expect(hashes[0] === undefined).toBe(!text.isWellFormed());
       }),
-      { numRuns: 2000 },
+      { numRuns: runs(2000) },
     );
   });
 
@@ -92,7 +93,7 @@ describe("a string in a message", () => {
         const { bytes, start, end } = place(spell(text, how));
         expect(isAlikeAt(bytes, start, end, folded)).toBe(wanted);
       }),
-      { numRuns: 5000 },
+      { numRuns: runs(5000) },
     );
   });
 });
@@ -118,7 +119,7 @@ describe("a set of keys", () => {
           at += length + 2;
         }
       }),
-      { numRuns: 500 },
+      { numRuns: runs(500) },
     );
   });
 });

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import type { ProxyOptions } from "../../src/proxy/proxy.ts";
+import type { ProxyOptions } from "../../src/proxy/proxy-options.ts";
 import type { AuditEvent } from "../../src/record/event.ts";
 import { INITIALIZE, type NearGateway, openGateway } from "../support/near-gateway.ts";
 import { readSettings } from "../support/rules.ts";

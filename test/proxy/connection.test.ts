@@ -3,7 +3,7 @@ import { fixture } from "../support/processes.ts";
 import { INITIALIZE, type NearGateway, openGateway } from "../support/near-gateway.ts";
 import { becomes, beNear, startScripted } from "../support/scripted-http.ts";
 import { readSettings } from "../support/rules.ts";
-import type { ProxyOptions } from "../../src/proxy/proxy.ts";
+import type { ProxyOptions } from "../../src/proxy/proxy-options.ts";
 
 vi.setConfig({ testTimeout: 30_000 }); // real processes, on a machine that may be busy
 

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import type { ProxyOptions } from "../../src/proxy/proxy.ts";
+import type { ProxyOptions } from "../../src/proxy/proxy-options.ts";
 import { INITIALIZE, lives, type NearGateway, openGateway, type Reply } from "../support/near-gateway.ts";
 import { becomes, beginEvents, startScripted } from "../support/scripted-http.ts";
 import { startSse } from "../support/sse-server.ts";

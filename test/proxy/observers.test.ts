@@ -1,7 +1,8 @@
 import { PassThrough } from "node:stream";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import type { ProxyHappening } from "../../src/proxy/happenings.ts";
-import { createProxy, openProxy, type ProxyOptions } from "../../src/proxy/proxy.ts";
+import { createProxy, openProxy } from "../../src/proxy/proxy.ts";
+import type { ProxyOptions } from "../../src/proxy/proxy-options.ts";
 import { createLog } from "../../src/record/log/log.ts";
 import { INITIALIZE, type NearGateway, openGateway } from "../support/near-gateway.ts";
 import { readSettings } from "../support/rules.ts";

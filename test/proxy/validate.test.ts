@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test } from "vitest";
 import { createLog } from "../../src/index.ts";
-import type { ProxyOptions } from "../../src/proxy/proxy.ts";
+import type { ProxyOptions } from "../../src/proxy/proxy-options.ts";
 import { openGateway } from "../support/near-gateway.ts";
 import { readSettings } from "../support/rules.ts";
 import { beNear, beginEvents, type NearClient, startScripted } from "../support/scripted-http.ts";

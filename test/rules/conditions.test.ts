@@ -8,6 +8,7 @@ import type { Json } from "../../src/message/json.ts";
 import type { RuleView } from "../../src/rules/view.ts";
 import { MAX_WORK_PER_MESSAGE } from "../../src/rules/work.ts";
 import { compiled, field, lookAt, part, pattern, rule } from "./support.ts";
+import { runs } from "../support/runs.ts";
 
 function ask(condition: Condition, changes: Partial<RuleView> = {}): Answer {
   return askRule(compiled(condition), lookAt(changes));
@@ -303,6 +304,6 @@ test("conditions on the bytes of a message mean what they mean on its value", ()
       expect(rules.map((one) => askRule(one, look))).toEqual([wanted, wanted]);
       expect(explainRule(rules[0], look).every(({ answer }) => answer === "yes")).toBe(wanted === "yes");
     }),
-    { numRuns: 2000 },
+    { numRuns: runs(2000) },
   );
 });

@@ -15,6 +15,7 @@ import { jsonText, messageText } from "../fuzz/json-texts.ts";
 import { readJson, type Tree } from "../fuzz/naive-json.ts";
 import { leastCpuTime } from "../support/cpu.ts";
 import { createRandom } from "../fuzz/random.ts";
+import { runs } from "../support/runs.ts";
 
 function field(...steps: (string | number)[]): Field {
   return { text: steps.join("."), steps };
@@ -66,7 +67,7 @@ test("every way into a value leads to where a plain reader finds it, with and wi
         expect(numberAt(bytes, wanted)).toBe(typeof value === "number" ? text : null);
       }
     }),
-    { numRuns: 300 },
+    { numRuns: runs(300) },
   );
 });
 

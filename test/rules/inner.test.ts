@@ -6,7 +6,6 @@ import {
   MAX_INNER_MESSAGES,
   startedTask,
 } from "../../src/rules/inner.ts";
-import { createTaskBook } from "../../src/store/tasks.ts";
 import { loadCases } from "../support/cases.ts";
 import { part } from "./support.ts";
 
@@ -116,27 +115,4 @@ test("a result that starts a task says which, in either revision", () => {
   expect(started({ resultType: "task", taskId: "t2" })).toBe("t2");
   expect(started({ taskId: "t3" })).toBeNull();
   expect(started({ content: [] })).toBeNull();
-});
-
-test("a task is found by whom it was started for, while it is asked for and there is room", () => {
-  let time = 0;
-  const book = createTaskBook({ maxTasks: 2, maxBytes: 1000, ttlMs: 100, now: () => time });
-  const origin = { method: "tools/call", tool: "x", params: Buffer.alloc(10) };
-  book.remember("a", "1", origin);
-  expect(book.find("a", "1")).toBe(origin);
-  expect(book.find("b", "1")).toBeUndefined();
-  time = 90;
-  expect(book.find("a", "1")).toBe(origin);
-  time = 180;
-  expect(book.find("a", "1")).toBe(origin);
-  time = 280;
-  expect(book.find("a", "1")).toBeUndefined();
-  for (const id of ["1", "2", "3"]) book.remember("a", id, origin);
-  expect([book.find("a", "1"), book.size]).toEqual([undefined, 2]);
-  book.remember("a", "4", { ...origin, params: Buffer.alloc(2000) });
-  expect([book.find("a", "4"), book.size]).toEqual([undefined, 2]);
-  book.remember("a", "5", { ...origin, params: Buffer.alloc(960) });
-  expect([book.find("a", "5")?.tool, book.size]).toEqual(["x", 1]);
-  book.forget("a", "5");
-  expect(book.size).toBe(0);
 });

@@ -2,6 +2,7 @@ import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { hasLiteral, readLiteral } from "../../src/rules/literals.ts";
 import { isPattern, loadPatterns } from "../../src/rules/patterns.ts";
+import { runs } from "../support/runs.ts";
 
 test.each(["^/secret/", "\\.pem$", "^tools/call$", "a-b", "", "^", "$", "^$", "x\\\\y", "\\^a\\$"])(
   "%j is nothing but text",
@@ -30,6 +31,6 @@ test("a text is found where the pattern finds it", async () => {
       const literal = readLiteral(text);
       expect(literal !== null && hasLiteral(literal, subject)).toBe(made.test(subject));
     }),
-    { numRuns: 2000 },
+    { numRuns: runs(2000) },
   );
 });

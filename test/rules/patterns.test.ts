@@ -10,6 +10,7 @@ import {
 import type { RulePattern } from "../../src/rules/rule.ts";
 import { Unjudgeable } from "../../src/rules/unjudgeable.ts";
 import { MAX_WORK_PER_MESSAGE, type Work } from "../../src/rules/work.ts";
+import { runs } from "../support/runs.ts";
 
 let compile: CompilePattern;
 beforeAll(async () => {
@@ -84,7 +85,7 @@ test("what both engines know they match alike", () => {
       const source = pieces.join("");
       expect(pattern(source).test(text)).toBe(new RegExp(source).test(text));
     }),
-    { numRuns: 500 },
+    { numRuns: runs(500) },
   );
 });
 
@@ -154,7 +155,7 @@ describe("in a long text", () => {
         const text = some.map(([length, piece]) => "-".repeat(length) + piece).join("") + "-".repeat(20_000);
         expect(places(source, text)).toEqual(text.match(new RegExp(source, "g")) ?? []);
       }),
-      { numRuns: 60 },
+      { numRuns: runs(60) },
     );
   });
 

@@ -5,6 +5,7 @@ import type { Condition, Rule } from "../../src/rules/rule.ts";
 import { askCandidate, createRuleIndex } from "../../src/rules/rule-index.ts";
 import { beginLook, type RuleView } from "../../src/rules/view.ts";
 import { field, part, pattern, rule, view } from "./support.ts";
+import { runs } from "../support/runs.ts";
 
 const METHODS = ["tools/call", "tools/list", "sampling/createMessage", "x/y"];
 const TOOLS = ["read_file", "write_file", "other"];
@@ -83,7 +84,7 @@ test("the index finds every rule that matches, in order, and asks of no other ki
         }
       },
     ),
-    { numRuns: 1000 },
+    { numRuns: runs(1000) },
   );
 });
 

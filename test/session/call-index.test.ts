@@ -1,8 +1,9 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { createCallIndex } from "../../src/session/call-index.ts";
-import { type Call, createCall } from "../../src/session/calls.ts";
+import { type Call, createCall } from "../../src/session/call.ts";
 import { describeMethod } from "../../src/message/methods.ts";
+import { runs } from "../support/runs.ts";
 
 function call(key: number | string): Call {
   const method = describeMethod("ping");
@@ -39,7 +40,7 @@ test("an index holds what a map would, in the same order", () => {
       expect(index.values()).toEqual([...model.values()]);
       for (const each of keys) expect(index.get(each)).toBe(model.get(each));
     }),
-    { numRuns: 1000 },
+    { numRuns: runs(1000) },
   );
 });
 

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import { type Call, createCall, createCallTable } from "../../src/session/calls.ts";
+import { createCallTable } from "../../src/session/calls.ts";
+import { type Call, createCall } from "../../src/session/call.ts";
 import { describeMethod } from "../../src/message/methods.ts";
 
 function call(key: number | string, claim: Call["claim"] = null): Call {

@@ -1,10 +1,17 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { createRateLimiter } from "../../src/store/limits.ts";
+import type { LimitKey } from "../../src/store/keys.ts";
+import { createMemoryLimits } from "../../src/store/limits.ts";
+
+/** The key of a limit, written as `rule/key`. */
+function at(text: string): LimitKey {
+  const [id, key = ""] = text.split("/");
+  return { of: "limit", owner: "rule", id, nth: 0, watching: false, key };
+}
 
 function limiter(options: { maxKeys?: number; reservedKeys?: number; maxMoments?: number } = {}) {
   const clock = { time: 0 };
-  const limits = createRateLimiter({
+  const limits = createMemoryLimits({
     maxKeys: 100,
     reservedKeys: 10,
     maxMoments: 10_000,
@@ -14,25 +21,11 @@ function limiter(options: { maxKeys?: number; reservedKeys?: number; maxMoments?
   return { clock, limiter: limits };
 }
 
-test("of a limit of two the third in the window is refused, and told when to come back", () => {
-  const { clock, limiter: limits } = limiter();
-  expect(limits.take("k", 2, 1000)).toEqual({ allowed: true, left: 1 });
-  clock.time = 400;
-  expect(limits.take("k", 2, 1000)).toEqual({ allowed: true, left: 0 });
-  clock.time = 500;
-  expect(limits.take("k", 2, 1000)).toEqual({ allowed: false, retryAfterMs: 500 });
-  clock.time = 999;
-  expect(limits.take("k", 2, 1000)).toEqual({ allowed: false, retryAfterMs: 1 });
-  clock.time = 1000;
-  expect(limits.take("k", 2, 1000)).toEqual({ allowed: true, left: 0 });
-  expect(limits.take("k", 2, 1000)).toEqual({ allowed: false, retryAfterMs: 400 });
-  expect(limits.take("other", 2, 1000)).toEqual({ allowed: true, left: 1 });
-});
-
 test("there is no double burst across the edge of a minute", () => {
   const { clock, limiter: limits } = limiter();
   let allowed = 0;
-  for (clock.time = 59_900; clock.time < 60_100; clock.time += 10) if (limits.take("k", 5, 60_000).allowed) allowed++;
+  for (clock.time = 59_900; clock.time < 60_100; clock.time += 10)
+    if (limits.take(at("k"), 5, 60_000).allowed) allowed++;
   expect(allowed).toBe(5);
 });
 
@@ -48,7 +41,7 @@ test("in no window are more than the limit allowed, and none is refused that wou
         for (const step of steps) {
           clock.time += step;
           const inside = taken.filter((moment) => moment > clock.time - windowMs);
-          const answer = limits.take("k", limit, windowMs);
+          const answer = limits.take(at("k"), limit, windowMs);
           if (inside.length < limit) {
             expect(answer).toEqual({ allowed: true, left: limit - inside.length - 1 });
             taken.push(clock.time);
@@ -61,48 +54,48 @@ test("in no window are more than the limit allowed, and none is refused that wou
 
 test("who comes back when told to is let in, and not a moment before", () => {
   const { clock, limiter: limits } = limiter();
-  for (let nth = 0; nth < 5; nth++, clock.time += 7) limits.take("k", 5, 100);
-  limits.take("k", 2, 100);
-  const refused = limits.take("k", 2, 100); // the limit was lowered meanwhile
+  for (let nth = 0; nth < 5; nth++, clock.time += 7) limits.take(at("k"), 5, 100);
+  limits.take(at("k"), 2, 100);
+  const refused = limits.take(at("k"), 2, 100); // the limit was lowered meanwhile
   if (refused.allowed) throw new Error("allowed");
   clock.time += refused.retryAfterMs - 1;
-  expect(limits.take("k", 2, 100).allowed).toBe(false);
+  expect(limits.take(at("k"), 2, 100).allowed).toBe(false);
   clock.time += 1;
-  expect(limits.take("k", 2, 100).allowed).toBe(true);
+  expect(limits.take(at("k"), 2, 100).allowed).toBe(true);
 });
 
 test("a clock that goes back gives nobody more", () => {
   const { clock, limiter: limits } = limiter();
   clock.time = 1000;
-  limits.take("k", 1, 100);
+  limits.take(at("k"), 1, 100);
   clock.time = 0;
-  expect(limits.take("k", 1, 100)).toEqual({ allowed: false, retryAfterMs: 100 });
+  expect(limits.take(at("k"), 1, 100)).toEqual({ allowed: false, retryAfterMs: 100 });
 });
 
 describe("where more keys are counted than there is room for", () => {
   test("a used-up limit stays used up, and a fresh key is refused until another window is over", () => {
     const { clock, limiter: limits } = limiter({ maxKeys: 3, reservedKeys: 1 });
-    expect(limits.take("r\0mine", 1, 1000).allowed).toBe(true);
+    expect(limits.take(at("r/mine"), 1, 1000).allowed).toBe(true);
     clock.time = 100;
-    for (const key of ["r\0a", "r\0b"]) expect(limits.take(key, 5, 1000).allowed).toBe(true);
-    expect(limits.take("r\0c", 5, 1000)).toEqual({ allowed: false, retryAfterMs: 900, isFull: true });
-    expect(limits.take("r\0a", 5, 1000)).toEqual({ allowed: true, left: 3 });
-    expect(limits.take("r\0mine", 1, 1000)).toEqual({ allowed: false, retryAfterMs: 900 });
+    for (const key of ["r/a", "r/b"]) expect(limits.take(at(key), 5, 1000).allowed).toBe(true);
+    expect(limits.take(at("r/c"), 5, 1000)).toEqual({ allowed: false, retryAfterMs: 900, isFull: true });
+    expect(limits.take(at("r/a"), 5, 1000)).toEqual({ allowed: true, left: 3 });
+    expect(limits.take(at("r/mine"), 1, 1000)).toEqual({ allowed: false, retryAfterMs: 900 });
     clock.time = 1000;
-    expect(limits.take("r\0c", 5, 1000)).toEqual({ allowed: true, left: 4 });
-    expect(limits.take("r\0mine", 1, 1000)).toMatchObject({ allowed: false, isFull: true });
+    expect(limits.take(at("r/c"), 5, 1000)).toEqual({ allowed: true, left: 4 });
+    expect(limits.take(at("r/mine"), 1, 1000)).toMatchObject({ allowed: false, isFull: true });
     expect(limits.size).toBe(3);
   });
 
   test("some keys of each rule find room all the same", () => {
     const { limiter: limits } = limiter({ maxKeys: 10, reservedKeys: 2 });
-    for (let nth = 0; nth < 50; nth++) limits.take(`flooded\0${nth}`, 1, 1000);
+    for (let nth = 0; nth < 50; nth++) limits.take(at(`flooded/${nth}`), 1, 1000);
     expect(limits.size).toBe(10);
-    const other = ["a", "b", "c"].map((key) => limits.take(`other\0${key}`, 1, 1000).allowed);
+    const other = ["a", "b", "c"].map((key) => limits.take(at(`other/${key}`), 1, 1000).allowed);
     expect(other).toEqual([true, true, false]);
-    limits.forget((key) => key.startsWith("flooded"));
+    limits.forgetRules(["flooded"]);
     expect(limits.size).toBe(2);
-    expect(limits.take("other\0c", 1, 1000).allowed).toBe(true);
+    expect(limits.take(at("other/c"), 1, 1000).allowed).toBe(true);
   });
 });
 
@@ -118,7 +111,7 @@ describe("where more moments are remembered than there is room for", () => {
           for (const step of steps) {
             clock.time += step;
             const inside = taken.filter((moment) => moment > clock.time - 100).length;
-            const answer = limits.take("k", limit, 100);
+            const answer = limits.take(at("k"), limit, 100);
             if (answer.allowed) {
               expect(inside).toBeLessThan(limit);
               taken.push(clock.time);
@@ -126,7 +119,7 @@ describe("where more moments are remembered than there is room for", () => {
           }
           // What is put together leaves later, so fewer may be allowed, but never none for longer than a window.
           clock.time += 100;
-          expect(limits.take("k", limit, 100).allowed).toBe(true);
+          expect(limits.take(at("k"), limit, 100).allowed).toBe(true);
         },
       ),
     );
@@ -135,15 +128,15 @@ describe("where more moments are remembered than there is room for", () => {
   test("a high limit is kept to within one part in 512 of its window", () => {
     const { clock, limiter: limits } = limiter({ maxMoments: 1_000_000 });
     let allowed = 0;
-    for (clock.time = 0; clock.time < 60_000; clock.time++) if (limits.take("k", 30_000, 60_000).allowed) allowed++;
+    for (clock.time = 0; clock.time < 60_000; clock.time++) if (limits.take(at("k"), 30_000, 60_000).allowed) allowed++;
     expect(allowed).toBe(30_000);
     clock.time = 60_000 + 60_000 / 512;
-    expect(limits.take("k", 30_000, 60_000).allowed).toBe(true);
+    expect(limits.take(at("k"), 30_000, 60_000).allowed).toBe(true);
   });
 });
 
 test("nothing is allowed where the limit is nothing, and nothing is kept of it", () => {
   const { limiter: limits } = limiter();
-  expect(limits.take("k", 0, 1000)).toMatchObject({ allowed: false });
+  expect(limits.take(at("k"), 0, 1000)).toMatchObject({ allowed: false });
   expect(limits.size).toBe(0);
 });

@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
-import { createProxy, type Proxy, type ProxyOptions } from "../../src/proxy/proxy.ts";
+import { createProxy } from "../../src/proxy/proxy.ts";
+import type { Proxy, ProxyOptions } from "../../src/proxy/proxy-options.ts";
 import type { Spoken } from "./peers.ts";
 import { fixture } from "./processes.ts";
 

@@ -4,7 +4,10 @@ import type { Chain } from "../../src/rules/chain/chain.ts";
 import type { Interceptor } from "../../src/rules/interceptors/interceptor.ts";
 import type { ChainServices, HookReply } from "../../src/rules/chain/services.ts";
 import type { ActionOf } from "../../src/rules/rule.ts";
-import { type ChainState, createChainState } from "../../src/store/state.ts";
+import type { Step } from "../../src/rules/chain/step.ts";
+import { createHoldBook, type HoldBook } from "../../src/store/holds.ts";
+import { type ChainState, createMemoryState } from "../../src/store/state.ts";
+import { createLateState, createWire, type Wire } from "./late-store.ts";
 import { composeMistakes } from "../../src/config/compose-mistakes.ts";
 import { readPolicy } from "../../src/config/read-policy.ts";
 import { loadCel } from "../../src/rules/cel.ts";
@@ -34,8 +37,39 @@ export interface RuleOptions extends StageOptions {
   ) => HookReply | Promise<HookReply>;
   readonly folder?: string;
   readonly own?: readonly Interceptor[];
+  readonly steps?: readonly Step[];
+  readonly holds?: HoldBook;
+  /** The name of the chain, where it is to walk beside another one. */
+  readonly name?: string;
+  /** What the chain has in place of services that write down what they are asked to do. */
+  readonly services?: (recorded: ChainServices) => ChainServices;
   readonly server?: string;
   readonly env?: Readonly<Record<string, string>>;
+}
+
+let wire: Wire | null = null;
+
+/** From now on what rules remember is elsewhere, in all tests of this file: the store answers later. */
+export function rememberElsewhere(random: () => number): void {
+  wire = createWire({ random, ordered: true });
+}
+
+/** Whether the store answers later, and messages may be done with before what they would have waited for has begun. */
+export function remembersElsewhere(): boolean {
+  return wire !== null;
+}
+
+function makeState(now: () => number): ChainState {
+  return wire === null ? createMemoryState({ now }) : createLateState(wire, now);
+}
+
+/** Waits until nothing is asked of the store any more, and what waited for it has gone on. */
+async function untilQuiet(asked = -1): Promise<void> {
+  if (wire === null || (wire.open === 0 && wire.asked === asked)) return;
+  const before = wire.asked;
+  await delay(0);
+  await delay(0);
+  return untilQuiet(before);
 }
 
 /** The chain that the rules of a policy file make, and what it does. `clock` is its time. */
@@ -46,6 +80,7 @@ async function makeChain(
 ): Promise<{ chain: Chain | null; effects: SideEffects; state: ChainState; tools: ToolSettings }> {
   const policy = await readSettings(text, options.env);
   const effects: SideEffects = { said: [], counted: [], metrics: [], told: [], forked: [], slept: [] };
+  const holds = options.holds ?? createHoldBook({ now: clock });
   const services: ChainServices = {
     report: (level, rule, said) => void effects.said.push(`${level} ${rule} ${said}`),
     count: (name, labels) => void effects.counted.push([name, ...Object.values(labels)].join(" ")),
@@ -56,20 +91,23 @@ async function makeChain(
       effects.forked.push(`${rule.id} ${message.bytes.toString("utf8", message.start, message.end)}`);
       return { answered: ({ bytes, start, end }) => void effects.forked.push(bytes.toString("utf8", start, end)) };
     },
+    hold: holds.hold,
     async sleep(milliseconds, signal) {
       effects.slept.push(milliseconds);
       await delay(milliseconds, undefined, { signal });
     },
     now: clock,
   };
-  const state = options.state ?? createChainState({ now: clock });
+  const state = options.state ?? makeState(clock);
   const chain = await buildChain(policy.interceptor, {
     folder: options.folder ?? "/nowhere",
     observe: options.observe ?? false,
     server: options.server ?? "test",
     state,
-    services,
+    services: options.services?.(services) ?? services,
+    ...(options.name === undefined ? {} : { name: options.name }),
     ...(options.own === undefined ? {} : { own: options.own }),
+    ...(options.steps === undefined ? {} : { steps: options.steps }),
   });
   return { chain, effects, state, tools: policy.tools };
 }
@@ -88,10 +126,20 @@ export async function stageRules(rules: string, options: RuleOptions = {}) {
   const made = await makeChain(rules, options, () => clock);
   const { deny, allow } = made.tools;
   const policy = deny.length + allow.length === 0 ? OPEN : { tools: createToolFilter({ deny, allow }) };
-  const played = stage(policy, { ...options, chain: made.chain });
+  // Where the store answers later, every message waits for it.
+  const room = wire === null ? {} : { maxParkedBytes: 64 * 1024 * 1024 };
+  const played = stage(policy, { ...room, ...options, chain: made.chain });
   return {
     ...played,
     ...made,
+    async client(...pieces: (string | Buffer)[]): Promise<void> {
+      await played.client(...pieces);
+      await untilQuiet();
+    },
+    async server(...pieces: (string | Buffer)[]): Promise<void> {
+      await played.server(...pieces);
+      await untilQuiet();
+    },
     wait(milliseconds: number): void {
       clock += milliseconds;
       played.wait(milliseconds);

@@ -2,7 +2,8 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import type { AddressInfo } from "node:net";
 import { PassThrough } from "node:stream";
 import { setTimeout as delay } from "node:timers/promises";
-import { createProxy, type Proxy, type ProxyOptions } from "../../src/proxy/proxy.ts";
+import { createProxy } from "../../src/proxy/proxy.ts";
+import type { Proxy, ProxyOptions } from "../../src/proxy/proxy-options.ts";
 import type { Spoken } from "./peers.ts";
 
 /** A request that a scripted server has to answer. */

@@ -3,6 +3,7 @@ import { expect, test } from "vitest";
 import { cleanEvent, type EventFrame, pickData, replaceData } from "../../src/wire/event-fields.ts";
 import { createEventFramer } from "../../src/wire/events.ts";
 import { settledMemory } from "../support/memory.ts";
+import { runs } from "../support/runs.ts";
 
 interface Seen {
   readonly name: string | null;
@@ -107,7 +108,7 @@ test("where the stream is cut changes neither the events nor the bytes", () => {
       expect(pieced.events.filter(isSomething)).toEqual(whole.events.filter(isSomething));
       expect(pieced.stream).toBe(text);
     }),
-    { numRuns: 2000 },
+    { numRuns: runs(2000) },
   );
 });
 

@@ -3,6 +3,7 @@ import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { createLineFramer } from "../../src/wire/lines.ts";
 import { settledMemory } from "../support/memory.ts";
+import { runs } from "../support/runs.ts";
 
 interface Piece {
   readonly kind: "line" | "excess" | "tail";
@@ -74,7 +75,7 @@ describe("however a stream is cut", () => {
         const pieces = frame(max, cutBy(stream, sizes));
         expect(pieces.map(({ text }) => text).join("")).toBe(stream.toString("latin1"));
       }),
-      { numRuns: 1000 },
+      { numRuns: runs(1000) },
     );
   });
 
@@ -86,7 +87,7 @@ describe("however a stream is cut", () => {
         const lines = frame(max, cutBy(stream, sizes)).filter(({ kind }) => kind === "line");
         expect(lines.map(({ text }) => text)).toEqual(wanted.map((line) => `${line}\n`));
       }),
-      { numRuns: 1000 },
+      { numRuns: runs(1000) },
     );
   });
 
@@ -99,7 +100,7 @@ describe("however a stream is cut", () => {
         expect(ends).toHaveLength(tooLong.length);
         for (const { text } of ends) expect(text.endsWith("\n")).toBe(true);
       }),
-      { numRuns: 500 },
+      { numRuns: runs(500) },
     );
   });
 });

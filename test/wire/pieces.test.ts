@@ -3,6 +3,7 @@ import { describe, expect, test } from "vitest";
 import { createBodyCollector } from "../../src/bridge/body-back.ts";
 import { createPieces, MAX_LOOSE_BYTES, MAX_LOOSE_PIECES } from "../../src/wire/pieces.ts";
 import { settledMemory } from "../support/memory.ts";
+import { runs } from "../support/runs.ts";
 
 test("however bytes were cut, they come out as they went in", () => {
   const sizes = fc.array(fc.oneof(fc.nat(3), fc.nat(5000)), { maxLength: 700 });
@@ -20,7 +21,7 @@ test("however bytes were cut, they come out as they went in", () => {
       expect(Buffer.concat(released).equals(whole)).toBe(true);
       expect([pieces.size, pieces.weight, pieces.join().length]).toEqual([0, 0, 0]);
     }),
-    { numRuns: 200 },
+    { numRuns: runs(200) },
   );
 });
 

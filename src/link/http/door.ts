@@ -6,7 +6,7 @@ import type { Tap } from "../../wire/tap.ts";
 import { networkOf } from "../network.ts";
 import { createShares, type Shares } from "../shares.ts";
 import { type ClientHead, readClientHead } from "./client-head.ts";
-import type { Gate, Principal } from "./gate.ts";
+import type { Gate, Principal } from "./gate-answer.ts";
 import { allowedOrigin, answerPreflight, type Guests, isPreflight, knowsHost } from "./guests.ts";
 import { listen } from "./listen.ts";
 import { createOwed } from "./owed.ts";

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { createRemoteJWKSet, customFetch, type FetchImplementation, type JWTPayload, jwtVerify } from "jose";
 import { createFetch } from "../fetch.ts";
-import type { Gate, Principal, Refusal } from "./gate.ts";
+import type { Gate, Principal, Refusal } from "./gate-answer.ts";
 import { readBearer, refusal, refuse, scopeParameter } from "./gate-tokens.ts";
 
 /** Whose tokens are good here. */
@@ -84,7 +84,7 @@ function judge(payload: JWTPayload, issuer: string, scopes: readonly string[]): 
   if (!scopes.every((each) => granted.has(each))) {
     return refusal(403, ['error="insufficient_scope"', scopeParameter(scopes)]);
   }
-  return { id: `${issuer}|${sub}`, name: sub.slice(0, 64).replace(/[^!-~]/g, "?") };
+  return { id: `${issuer}|${sub}` };
 }
 
 /** Fetches keys. Whoever sends us bad tokens must not have us ask for keys that cannot be had, over and over. */

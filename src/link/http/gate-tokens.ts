@@ -1,5 +1,5 @@
 import { createHash, timingSafeEqual } from "node:crypto";
-import type { Gate, Principal, Refusal } from "./gate.ts";
+import type { Gate, Principal, Refusal } from "./gate-answer.ts";
 
 /** A token that somebody wrote down, and what it is called. */
 export interface NamedToken {
@@ -9,7 +9,7 @@ export interface NamedToken {
 
 /** A gate for those who know one of a few tokens. */
 export function createTokenGate(tokens: readonly NamedToken[]): Gate {
-  const known = tokens.map(({ name, token }) => ({ principal: { id: name, name }, digest: digest(token) }));
+  const known = tokens.map(({ name, token }) => ({ principal: { id: name }, digest: digest(token) }));
   return {
     admit(authorization) {
       const token = readBearer(authorization);

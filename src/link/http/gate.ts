@@ -1,30 +1,10 @@
 import { ProxyError } from "../../errors.ts";
 import { isLoopback } from "../loopback.ts";
+import type { Gate } from "./gate-answer.ts";
 import type { JwtGateOptions } from "./gate-jwt.ts";
 import { createTokenGate, type NamedToken } from "./gate-tokens.ts";
 
 export { readTokenFile } from "./gate-file.ts";
-
-/** Somebody who may use our HTTP side. */
-export interface Principal {
-  /** Tells people apart, for ever: issuer and subject, or the name of a token. */
-  readonly id: string;
-  /** Safe to log. */
-  readonly name: string;
-}
-
-/** Why somebody may not. */
-export interface Refusal {
-  readonly status: 401 | 403;
-  /** The value of WWW-Authenticate, without `resource_metadata`. */
-  readonly challenge: string;
-}
-
-/** Decides who may use our HTTP side. */
-export interface Gate {
-  /** Looks at an Authorization header. A promise only where somebody has to be asked. */
-  admit(authorization: string | null): Principal | Refusal | Promise<Principal | Refusal>;
-}
 
 /** Tokens that somebody wrote down, or those that an issuer signs. */
 export type GateOptions = { readonly tokens: readonly NamedToken[] } | JwtGateOptions;

@@ -1,7 +1,7 @@
 import { findMember } from "../../message/members.ts";
 import type { Span } from "../../message/envelope.ts";
 import { showText } from "../../message/text.ts";
-import type { Call } from "../../session/calls.ts";
+import type { Call } from "../../session/call.ts";
 import type { Catalogue } from "../../session/catalogue.ts";
 import { nearestRevision, OWN_REVISION, REVISIONS } from "../../message/protocol.ts";
 import type { Turn } from "../../session/turn.ts";

@@ -15,7 +15,7 @@ import type { Pin, Pins } from "../../policy/pins.ts";
 import { whole } from "../../message/message.ts";
 import { scan } from "../../message/scan.ts";
 import { realPath } from "../audit/file.ts";
-import { takeTurn } from "../file-lock.ts";
+import { takeLock } from "../file-lock.ts";
 
 /** The file that remembers the definitions of tools, of one server or of several. */
 export interface LockFile {
@@ -42,16 +42,18 @@ export function openLockFile(path: string): LockFile {
     async update(server, change) {
       // A link stays a link: what it leads to is written.
       const file = realPath(path);
-      const leave = await takeTurn(`${file}.busy`).catch((cause: unknown) => {
+      const busy = `${file}.busy`;
+      const release = await takeLock(busy, { timeoutMs: MAX_WAIT_MS }).catch((cause: unknown) => {
         throw notWritable(path, cause);
       });
+      if (release === null) throw notWritable(path, new Error(`${busy} says that somebody else is at work`));
       try {
         // Read only now: whoever was here before us may have written.
         const servers = readServers(path);
         servers.set(server, change(servers.get(server) ?? null));
         write(path, file, servers);
       } finally {
-        leave();
+        release();
       }
     },
   };
@@ -59,6 +61,8 @@ export function openLockFile(path: string): LockFile {
 
 type Servers = Map<string, Pins>;
 
+/** How long others may write before us. */
+const MAX_WAIT_MS = 10_000;
 const MAX_FILE_BYTES = 64 * 1024 * 1024;
 const HASH = /^sha256:[0-9a-f]{64}$/;
 

@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { cacheKey, refuseToCache, resultFromCache } from "../cache-answer.ts";
+import { answerKey, refuseToCache, resultFromCache } from "../cache-answer.ts";
 import { type Change, problem, removeParam, setAt, setParam, setResult } from "../../action/change.ts";
 import { encodeJson } from "../../action/encode.ts";
 import { composeEvent, followMessage, readHookVerdict } from "../hook.ts";
@@ -12,10 +12,14 @@ import type { ActionOf, Rule, RuleAction } from "../rule.ts";
 import type { Field } from "../../message/field.ts";
 import type { Json } from "../../message/json.ts";
 import { fillKey, fillText } from "../templates.ts";
+import type { LimitKey } from "../../store/keys.ts";
+import { type Maybe, whenKnown } from "../../store/maybe.ts";
 import { eraOf } from "../../session/era.ts";
 import { hideElements } from "./hide.ts";
 import type { ForkWatch } from "./services.ts";
-import { apply, BLOCKED, charge, detach, fail, refuse, signalOf, type Walk, waitFor } from "./walk.ts";
+import { apply, detach } from "./rewrite.ts";
+import { signalOf, waitFor } from "./wait.ts";
+import { BLOCKED, charge, fail, refuse, type Walk } from "./walk.ts";
 
 /** The transforms of a policy, made once, by the action they belong to. */
 export type Transforms = ReadonlyMap<RuleAction, Transform>;
@@ -90,24 +94,29 @@ export function perform(
 }
 
 /** What an action would do, where its rule only watches; null where that is nothing. */
-export function foresee(walk: Walk, compiled: CompiledRule, action: RuleAction, transforms: Transforms): string | null {
+export function foresee(
+  walk: Walk,
+  compiled: CompiledRule,
+  action: RuleAction,
+  transforms: Transforms,
+): Maybe<string | null> {
   switch (traitsOf(action).dryRun) {
     case "nothing":
       return null;
     case "name":
       return action.does;
     case "trial":
-      return wouldAct(walk, compiled, action, transforms) ? action.does : null;
+      return whenKnown(wouldAct(walk, compiled, action, transforms), (acts) => (acts ? action.does : null));
   }
 }
 
 /** Whether an action would refuse or change the message as it is. */
-function wouldAct(walk: Walk, compiled: CompiledRule, action: RuleAction, transforms: Transforms): boolean {
+function wouldAct(walk: Walk, compiled: CompiledRule, action: RuleAction, transforms: Transforms): Maybe<boolean> {
   const { stop, state } = walk;
   if (action.does === "rate_limit") {
     // Counted under a key of its own: a limit that acts later starts from zero.
-    const key = `observe:${limitKey(walk, compiled.rule, action)}`;
-    return !state.limits.take(key, action.limit, action.windowMs).allowed;
+    const taken = state.limits.take(limitKey(walk, compiled.rule, action, true), action.limit, action.windowMs);
+    return whenKnown(taken, ({ allowed }) => !allowed);
   }
   const isHide = action.does === "hide";
   return !changesNothing(
@@ -153,11 +162,11 @@ function delay(walk: Walk, name: string, milliseconds: number): Promise<void> {
 
 async function applyLater(walk: Walk, name: string, change: Promise<Change>): Promise<void> {
   const done = await waitFor(walk, name, () => change);
-  if (done !== undefined) apply(walk, name, done);
+  if (done !== undefined) await apply(walk, name, done);
 }
 
 /** An answer is changed; a request is answered with what is set, and goes no further. */
-function changeResult(walk: Walk, name: string, field: Field, value: Json): void {
+function changeResult(walk: Walk, name: string, field: Field, value: Json): void | Promise<void> {
   const { stop, ruling } = walk;
   const { kind } = stop.message.envelope;
   if (kind === "result") return apply(walk, name, setResult(stop.message, field, value));
@@ -201,12 +210,12 @@ async function ask(walk: Walk, rule: Rule, action: ActionOf<"webhook"> | ActionO
   }
 }
 
-function cache(walk: Walk, rule: Rule, { key, ttlMs, scope }: ActionOf<"cache">): void {
+function cache(walk: Walk, rule: Rule, { key, ttlMs, scope }: ActionOf<"cache">): void | Promise<void> {
   const { turn, stop, look, state, settings } = walk;
   const { message, session } = turn;
   const { envelope } = message;
   if (stop.isInner || envelope.kind !== "request" || refuseToCache(message) !== null) return;
-  const found = cacheKey({
+  const asked = answerKey({
     key: fillKey(key, look, "exact"),
     rule: rule.id,
     scope,
@@ -216,26 +225,37 @@ function cache(walk: Walk, rule: Rule, { key, ttlMs, scope }: ActionOf<"cache">)
     subject: turn.opens?.subject ?? null,
     audience: session.audience(),
   });
-  if (found === null) return;
-  const known = state.answers.find(found);
-  if (known === undefined) {
-    walk.caches.push({ key: found, ttlMs, scope });
-    return;
-  }
-  const result = resultFromCache(known.answer, known.ageMs);
-  walk.ruling ??= { verdict: { do: "reply", result }, rule: nameOf(rule), isKept: true };
+  if (asked === null) return;
+  return whenKnown(fromNowOrStore(walk, nameOf(rule), state.answers.find(asked)), (known) => {
+    if (known === undefined) {
+      walk.caches.push({ key: asked, ttlMs, scope });
+      return;
+    }
+    const result = resultFromCache(known.answer, known.ageMs);
+    walk.ruling ??= { verdict: { do: "reply", result }, rule: nameOf(rule), isKept: true };
+  });
 }
 
-function limit(walk: Walk, rule: Rule, action: ActionOf<"rate_limit">): void {
-  const taken = charge(walk, nameOf(rule), limitKey(walk, rule, action), action.limit, action.windowMs);
-  if (taken.allowed) return;
-  const data = { rule: rule.id, action: "rate_limit", retry_after: Math.max(1, Math.ceil(taken.retryAfterMs / 1000)) };
-  refuse(walk, nameOf(rule), { code: BLOCKED, message: "Rate limit exceeded", data });
+/** What the store answers, or undefined where it does not: then the chain has failed in the name of this rule. */
+function fromNowOrStore<Value>(walk: Walk, name: string, answer: Maybe<Value>): Maybe<Value | undefined> {
+  return answer instanceof Promise ? waitFor(walk, name, () => answer) : answer;
+}
+
+function limit(walk: Walk, rule: Rule, action: ActionOf<"rate_limit">): void | Promise<void> {
+  const name = nameOf(rule);
+  const key = limitKey(walk, rule, action, walk.settings.observe);
+  return whenKnown(fromNowOrStore(walk, name, charge(walk, name, key, action.limit, action.windowMs)), (taken) => {
+    if (taken === undefined || taken.allowed) return;
+    const retryAfter = Math.max(1, Math.ceil(taken.retryAfterMs / 1000));
+    const data = { rule: rule.id, action: "rate_limit", retry_after: retryAfter };
+    refuse(walk, name, { code: BLOCKED, message: "Rate limit exceeded", data });
+  });
 }
 
 /** Two limits of a rule may have the same key: they count apart, because their windows differ. */
-function limitKey({ look }: Walk, rule: Rule, action: ActionOf<"rate_limit">): string {
-  return `${rule.id}\0${rule.actions.indexOf(action)}\0${fillKey(action.key, look, "alike")}`;
+function limitKey({ look }: Walk, rule: Rule, action: ActionOf<"rate_limit">, watching: boolean): LimitKey {
+  const key = fillKey(action.key, look, "alike");
+  return { of: "limit", owner: "rule", id: rule.id, nth: rule.actions.indexOf(action), watching, key };
 }
 
 /** What a line of the log says beside its text. */

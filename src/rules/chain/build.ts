@@ -23,11 +23,15 @@ export interface BuildOptions {
   readonly services: ChainServices;
   /** Interceptors that a program brings itself. They stand behind those of the file. */
   readonly own?: readonly Interceptor[];
+  /** Steps of ours that stand behind all others. */
+  readonly steps?: readonly Step[];
+  /** The name of the chain, where it is to walk beside another one. */
+  readonly name?: string;
 }
 
 /** Builds the chain that a policy describes; null where nothing is in it. Rejects where a module cannot be used. */
 export async function buildChain(settings: InterceptorSettings, options: BuildOptions): Promise<Chain | null> {
-  const { folder, observe, server, state, services, own = [] } = options;
+  const { folder, observe, server, state, services, own = [], steps: last = [], name = null } = options;
   const isOn = settings.enabled && settings.mode === "mcp";
   const rules = isOn ? settings.rules.filter(({ mode }) => mode !== "off") : [];
   const { timeoutMs, defaultAction } = settings.chain;
@@ -37,6 +41,7 @@ export async function buildChain(settings: InterceptorSettings, options: BuildOp
     : [];
   for (const [nth, interceptor] of own.entries())
     steps.push(createInterceptorStep(interceptor.constructor?.name ?? `interceptor ${nth + 1}`, interceptor));
+  steps.push(...last);
   const blocksByDefault = isOn && defaultAction === "block";
   if (rules.length + steps.length + methodSteps.length === 0 && !blocksByDefault) return null;
   const transforms = new Map<RuleAction, Transform>();
@@ -52,6 +57,7 @@ export async function buildChain(settings: InterceptorSettings, options: BuildOp
     steps,
     state,
     services,
+    name,
   });
 }
 

@@ -1,36 +1,24 @@
 import type { WireError } from "../../message/compose.ts";
-import type { CompiledRule, Moment } from "../compiled-rule.ts";
-import { type Candidate, askCandidate, type RuleIndex } from "../rule-index.ts";
-import type { SessionRecord } from "../../store/sessions.ts";
-import { beginLook, type Doubt } from "../view.ts";
+import type { Moment } from "../guess.ts";
+import type { RuleIndex } from "../rule-index.ts";
+import type { LimitKey } from "../../store/keys.ts";
+import type { Maybe } from "../../store/maybe.ts";
+import { createUnknownRecord, type SessionRecord } from "../../store/sessions.ts";
+import { beginLook } from "../view.ts";
 import { type Decision, PASS } from "../../policy/verdict.ts";
 import type { Turn } from "../../session/turn.ts";
-import { alwaysRefuses, isDeciding, isWatching, traitsOf } from "../action-traits.ts";
-import { foresee, nameOf, perform, sendCopies, type Transforms } from "./actions.ts";
-import { following, isHiding, isOwnReply } from "./candidates.ts";
+import { sendCopies, type Transforms } from "./actions.ts";
 import { createInsight } from "./insight.ts";
-import { countCall, findExempt, keepMemo, learnFromAnswer, type Wants } from "./keep.ts";
+import { calledTool, findExempt, keepMemo, learnFromAnswer, type Wants } from "./keep.ts";
 import type { ChainServices, ForkWatch } from "./services.ts";
 import type { ChainState } from "../../store/state.ts";
+import { createRuleRunner } from "./run-rules.ts";
 import { runSteps } from "./run-steps.ts";
 import type { Step } from "./step.ts";
-import { gistOf, outerStop } from "./stop.ts";
-import {
-  BLOCKED,
-  type ChainSettings,
-  complain,
-  fail,
-  failBy,
-  inOrder,
-  isOver,
-  isRefused,
-  note,
-  refuse,
-  stopsInside,
-  stopWalk,
-  proceed,
-  type Walk,
-} from "./walk.ts";
+import { outerStop } from "./stop.ts";
+import { standAt, stopsInside } from "./rewrite.ts";
+import { fromStore, inOrder, STORE, proceed } from "./wait.ts";
+import { BLOCKED, type WalkSettings, fail, isOver, isRefused, note, refuse, stopWalk, type Walk } from "./walk.ts";
 
 /** Method interceptors, rules and interceptors, in that order: what stands behind the tool filter. */
 export interface Chain {
@@ -53,7 +41,7 @@ export interface PendingDecision {
 
 /** What a chain is made of. */
 export interface ChainOptions {
-  readonly settings: ChainSettings;
+  readonly settings: WalkSettings;
   readonly index: RuleIndex;
   readonly transforms: Transforms;
   /** Interceptors of one method, and those of all. */
@@ -61,20 +49,24 @@ export interface ChainOptions {
   readonly steps: readonly Step[];
   readonly state: ChainState;
   readonly services: ChainServices;
+  /** The name under which it keeps things with open calls, where it walks beside another chain. */
+  readonly name?: string | null;
 }
 
 /** Makes a chain. */
 export function createChain(options: ChainOptions): Chain {
-  const { settings, index, transforms, methodSteps, steps, state, services } = options;
+  const { settings, index, transforms, methodSteps, steps, state, services, name: chain = null } = options;
   const allSteps = [...methodSteps, ...steps];
+  const runRules = createRuleRunner(index, transforms);
   const looksInside = createInsight(index, allSteps, settings.defaultAction === "block");
   const wants: Wants = (direction, method) =>
     allSteps.some((step) => step.concerns("answered", method)) ? "params" : index.keeps(direction, method);
 
-  function begin(turn: Turn, session: SessionRecord): Walk {
-    const stop = outerStop(turn, session);
+  function begin(turn: Turn, session: SessionRecord, exempt: readonly LimitKey[]): Walk {
+    const stop = outerStop(turn, session, chain);
     return {
       settings,
+      chain,
       state,
       services,
       session,
@@ -84,17 +76,20 @@ export function createChain(options: ChainOptions): Chain {
       look: beginLook(stop.view),
       inner: -1,
       inside: null,
+      recall: null,
       rewritten: 0,
       ruling: null,
       isAllowed: false,
       isStopped: false,
+      isAnew: false,
+      heldBy: NOBODY,
       hasMatched: false,
       changedBy: null,
       notes: [],
       caches: [],
       charged: [],
       forks: [],
-      exempt: findExempt(turn, state),
+      exempt,
       isDetached: false,
       since: services.now(),
       delayedMs: 0,
@@ -106,7 +101,11 @@ export function createChain(options: ChainOptions): Chain {
   function judgeStop(walk: Walk): void | Promise<void> {
     walk.isAllowed = false;
     walk.hasMatched = false;
-    return proceed(askAll(walk), () => judgeByDefault(walk));
+    return proceed(askAll(walk), () => {
+      if (!walk.isAnew) return judgeByDefault(walk);
+      beginAnew(walk);
+      return judgeStop(walk);
+    });
   }
 
   function askAll(walk: Walk): void | Promise<void> {
@@ -127,91 +126,14 @@ export function createChain(options: ChainOptions): Chain {
     else refuse(walk, "chain:default", BY_DEFAULT);
   }
 
-  function runRules(walk: Walk): void | Promise<void> {
-    return runFrom(walk, index.find(gistOf(walk.stop)), 0);
-  }
-
-  /** Most rules do not match: those are passed over without a closure for each. */
-  function runFrom(walk: Walk, candidates: readonly Candidate[], from: number): void | Promise<void> {
-    if (isOver(walk)) return;
-    let { look, stop } = walk;
-    for (let nth = from; nth < candidates.length; nth++) {
-      const candidate = candidates[nth];
-      // Which elements of a list are hidden is found out when they are.
-      const answer = stop.isList && isHiding(candidate.compiled) ? "yes" : askCandidate(candidate, look);
-      if (answer === "no") continue;
-      const { tool } = stop.view;
-      const wait = runRule(walk, candidate, answer);
-      if (wait !== undefined) return wait.then(() => goOn(walk, candidates, nth, tool));
-      if (walk.stop.view.tool !== tool) return goOn(walk, candidates, nth, tool);
-      if (isOver(walk)) return;
-      ({ look, stop } = walk);
-    }
-  }
-
-  function goOn(
-    walk: Walk,
-    candidates: readonly Candidate[],
-    nth: number,
-    tool: string | null | undefined,
-  ): void | Promise<void> {
-    if (walk.stop.view.tool === tool) return runFrom(walk, candidates, nth + 1);
-    // It is another tool's call from here on: the rules for that one follow, and those for this one do not.
-    return runFrom(walk, following(candidates[nth], index.find(gistOf(walk.stop))), 0);
-  }
-
-  function runRule(walk: Walk, { compiled }: Candidate, answer: "yes" | "unsure"): void | Promise<void> {
-    const { rule } = compiled;
-    const hides = walk.stop.isList && isHiding(compiled);
-    // Who only writes something down has not said that it may pass.
-    if (rule.mode === "on" && !hides) walk.hasMatched ||= rule.actions.some(isDeciding);
-    if (settings.observe || rule.mode === "observe") return watch(walk, compiled, answer);
-    if (answer === "unsure") {
-      const { text, told } = walk.look.doubt ?? UNKNOWN_DOUBT;
-      if (rule.actions.some((action) => !isWatching(action))) return fail(walk, nameOf(rule), text, told);
-      // One that only watches would not have stopped it either.
-      return complain(walk, nameOf(rule), text);
-    }
-    return inOrder(
-      () => (walk.isStopped ? 0 : rule.actions.length),
-      (nth) => {
-        const action = rule.actions[nth];
-        // It does not go to the server any more: all that is left to say is no.
-        if (walk.ruling?.isKept === true && !traitsOf(action).canRefuse && !isWatching(action)) return;
-        const isDone =
-          walk.isAllowed || (walk.ruling !== null && walk.ruling.isKept !== true && !isOwnReply(walk, compiled));
-        if (isDone && !isWatching(action)) {
-          const isWorse = !settings.failFast && alwaysRefuses(action);
-          if (walk.isAllowed || !isWorse) return;
-        }
-        try {
-          return perform(walk, compiled, action, transforms);
-        } catch (error) {
-          failBy(walk, nameOf(rule), error);
-        }
-      },
-    );
-  }
-
-  /** Notes what a rule would have done. */
-  function watch(walk: Walk, compiled: CompiledRule, answer: "yes" | "unsure"): void {
-    const { rule } = compiled;
-    for (const action of rule.actions) {
-      let would: string | null;
-      try {
-        would = answer === "unsure" ? "block" : foresee(walk, compiled, action, transforms);
-      } catch {
-        would = "block";
-      }
-      if (would !== null) return note(walk, would, nameOf(rule));
-    }
-    services.count("would", { action: "match", rule: nameOf(rule) });
-  }
-
   /** Goes to the messages inside, where anybody is interested. */
   function goInside(walk: Walk): void | Promise<void> {
     if (isRefused(walk) || !looksInside(walk.turn)) return;
-    const stops = stopsInside(walk);
+    const found = stopsInside(walk);
+    return found instanceof Promise ? found.then((stops) => visitInside(walk, stops)) : visitInside(walk, found);
+  }
+
+  function visitInside(walk: Walk, stops: Awaited<ReturnType<typeof stopsInside>>): void | Promise<void> {
     if (stops === "unclear") return fail(walk, "chain:unclear", "peers could see different messages inside it");
     return inOrder(
       () => (isRefused(walk) ? 0 : stops.length),
@@ -219,12 +141,23 @@ export function createChain(options: ChainOptions): Chain {
         walk.inner = nth;
         // An earlier one may have been changed: then this one is not where it was.
         const now = stopsInside(walk);
-        if (now === "unclear") return fail(walk, "chain:unclear", "peers could see different messages inside it");
-        walk.stop = now[nth];
-        walk.look = beginLook(walk.stop.view, walk.look.work);
-        return judgeStop(walk);
+        return now instanceof Promise ? now.then((later) => visit(walk, later, nth)) : visit(walk, now, nth);
       },
     );
+  }
+
+  function visit(walk: Walk, stops: Awaited<ReturnType<typeof stopsInside>>, nth: number): void | Promise<void> {
+    if (stops === "unclear") return fail(walk, "chain:unclear", "peers could see different messages inside it");
+    standAt(walk, stops[nth]);
+    return judgeStop(walk);
+  }
+
+  /** Judges a message and all that is inside of it. Without closures: most walks wait for nothing. */
+  function judgeAll(walk: Walk): void | Promise<void> {
+    const outside = judgeStop(walk);
+    if (outside !== undefined) return outside.then(() => goInside(walk)).then(() => saveSession(walk));
+    const inside = goInside(walk);
+    return inside === undefined ? saveSession(walk) : inside.then(() => saveSession(walk));
   }
 
   function conclude(walk: Walk): Walked {
@@ -232,15 +165,14 @@ export function createChain(options: ChainOptions): Chain {
     const note = notes.length === 0 ? {} : { note: notes.join(" ") };
     if (ruling !== null) {
       // What we answer ourselves is judged like the server's answer, and with its request at hand.
-      if (ruling.verdict.do === "reply") keepMemo({ turn, call: walk.call, ...NOTHING_KEPT }, wants);
+      if (ruling.verdict.do === "reply") keepMemo({ turn, call: walk.call, ...NOTHING_KEPT }, wants, chain);
       return { ...ruling, ...note };
     }
     if (walk.isStopped) return PASS; // nobody hears it
-    countCall(turn, walk.session);
     const watches: ForkWatch[] = [];
     if ("method" in turn.message.envelope) {
       const { call, caches, charged } = walk;
-      keepMemo({ turn, call, caches, charged, forks: watches }, wants, forks.length > 0);
+      keepMemo({ turn, call, caches, charged, forks: watches }, wants, chain, forks.length > 0);
     }
     const copies = forks.length === 0 ? {} : { sendCopies: () => sendCopies(walk, watches) };
     if (changedBy !== null)
@@ -248,42 +180,110 @@ export function createChain(options: ChainOptions): Chain {
     return notes.length === 0 && forks.length === 0 ? PASS : { ...PASS, ...note, ...copies };
   }
 
-  /** Passes what nobody looks at. That is found out without looking into it. */
-  function passBy(turn: Turn, kind: Kind, session: SessionRecord): Decision | null {
+  /** Whether nobody looks at a message. That is found out without looking into it. */
+  function isPassedBy(turn: Turn, method: string | null): boolean {
     const { envelope, direction } = turn.message;
     const isSaid = "method" in envelope;
-    const method = isSaid ? envelope.method.name : (turn.answers?.method.name ?? null);
+    if (isSaid && settings.defaultAction === "block") return false;
     const tool = method === "tools/call" ? ((isSaid ? turn.opens : turn.answers)?.subject ?? undefined) : null;
     const moment: Moment = isSaid ? "said" : "answered";
     const isList = !isSaid && method !== null && method.endsWith("/list");
-    session.count(kind, method, turn.answers === undefined ? 0 : services.now() - turn.answers.since);
-    if (isSaid && settings.defaultAction === "block") return null;
-    if (index.find({ moment, direction, method, tool: isList ? undefined : tool }).length > 0) return null;
-    if (allSteps.some((step) => step.concerns(moment, method)) || looksInside(turn)) return null;
-    countCall(turn, session);
-    if (isSaid) keepMemo({ turn, call: turn.opens, ...NOTHING_KEPT }, wants);
-    return PASS;
+    if (index.find({ moment, direction, method, tool: isList ? undefined : tool }).length > 0) return false;
+    return !allSteps.some((step) => step.concerns(moment, method)) && !looksInside(turn);
   }
+
+  /** A walk that waits for the store before it can begin, or before it may end. */
+  function later(turn: Turn, go: (walk: Walk) => Promise<void>): PendingDecision {
+    const walk = begin(turn, createUnknownRecord(turn.session.scope, services.now), []);
+    const decided = go(walk).then(
+      () => conclude(walk),
+      (error: unknown) => {
+        release(walk.session);
+        throw error;
+      },
+    );
+    return { decided, stop: () => stopWalk(walk) };
+  }
+
+  const onTrouble = (error: unknown): void =>
+    services.report("warn", STORE, `an answer was not kept: ${String(error)}`);
 
   return {
     walk(turn) {
-      const { kind } = turn.message.envelope;
+      const { envelope } = turn.message;
+      const { kind } = envelope;
       if (kind === "batch" || kind === "opaque") return PASS; // they are taken apart, or refused, before they come here
-      learnFromAnswer(turn, state);
-      const session = state.sessions.of(turn.session.scope);
-      const passed = passBy(turn, kind, session);
-      if (passed !== null) return passed;
-      const walk = begin(turn, session);
-      const wait = proceed(judgeStop(walk), () => goInside(walk));
+      const { scope } = turn.session;
+      const method = "method" in envelope ? envelope.method.name : (turn.answers?.method.name ?? null);
+      const tookMs = turn.answers === undefined ? 0 : services.now() - turn.answers.since;
+      const learning = learnFromAnswer(turn, state, chain, onTrouble);
+      if (isPassedBy(turn, method)) {
+        const counting = state.sessions.count(scope, kind, method, tookMs, calledTool(turn));
+        if (learning !== undefined || counting !== undefined)
+          return later(turn, async (walk) => {
+            await Promise.all([fromStore(walk, learning), fromStore(walk, counting)]);
+          });
+        if ("method" in envelope) keepMemo({ turn, call: turn.opens, ...NOTHING_KEPT }, wants, chain);
+        return PASS;
+      }
+      const loading = state.sessions.load(scope);
+      const exempting = findExempt(turn, state);
+      if (learning !== undefined || loading instanceof Promise || exempting instanceof Promise)
+        return later(turn, async (walk) => {
+          await awaitStore(walk, learning, loading, exempting);
+          walk.session.count(kind, method, tookMs);
+          await judgeAll(walk);
+        });
+      loading.count(kind, method, tookMs);
+      const walk = begin(turn, loading, exempting);
+      const wait = judgeAll(walk);
       if (wait === undefined) return conclude(walk);
       return { decided: wait.then(() => conclude(walk)), stop: () => stopWalk(walk) };
     },
   };
 }
 
-type Kind = "request" | "notification" | "result" | "error";
+/** A person has made another message of it: what rules have said about the one before does not count. */
+function beginAnew(walk: Walk): void {
+  walk.isAnew = false;
+  walk.exempt = [...walk.exempt, ...walk.charged]; // it is still one message, and is charged once
+  walk.charged.length = walk.caches.length = walk.forks.length = 0;
+}
 
-const UNKNOWN_DOUBT: Doubt = { text: "a condition could not be judged", told: null };
+/** Writes down what happened in the session of a message. */
+function saveSession(walk: Walk): void | Promise<void> {
+  const tool = walk.ruling === null && !walk.isStopped ? calledTool(walk.turn) : null;
+  if (tool !== null) walk.session.countCall(tool);
+  const saving = walk.session.save();
+  return saving === undefined ? undefined : fromStore(walk, saving);
+}
+
+/** Is done with the record of a session, where nobody waits for that. */
+function release(session: SessionRecord): void {
+  const saving = session.save();
+  if (saving !== undefined) saving.catch(() => {});
+}
+
+/** Waits for what the store knows of a message's session. Where it fails, nothing is known. */
+async function awaitStore(
+  walk: Walk,
+  learning: Maybe<void>,
+  loading: Maybe<SessionRecord>,
+  exempting: Maybe<readonly LimitKey[]>,
+): Promise<void> {
+  const waits = [fromStore(walk, loading), fromStore(walk, exempting), fromStore(walk, learning)] as const;
+  const [session, exempt] = await Promise.all(waits);
+  if (exempt !== undefined) walk.exempt = exempt;
+  if (session === undefined) {
+    // It may still come, when nobody waits for it any more.
+    if (loading instanceof Promise) loading.then(release, () => {});
+    return;
+  }
+  walk.session = session;
+  standAt(walk, outerStop(walk.turn, session, walk.chain));
+}
+
+const NOBODY: ReadonlySet<string> = new Set();
 
 const NOTHING_KEPT = { caches: [], charged: [], forks: [] } as const;
 

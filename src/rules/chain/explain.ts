@@ -1,12 +1,14 @@
 import { hidesElements } from "../action-traits.ts";
-import { type CompiledRule, explainRule, type Moment } from "../compiled-rule.ts";
+import { type CompiledRule, explainRule } from "../compiled-rule.ts";
+import type { Moment } from "../guess.ts";
 import type { Answer, Trace } from "../conditions.ts";
 import { beginLook } from "../view.ts";
 import { beginWork } from "../work.ts";
 import type { Turn } from "../../session/turn.ts";
 import { judgeElements } from "./hide.ts";
 import type { ChainState } from "../../store/state.ts";
-import { innerStops, outerStop, type Stop } from "./stop.ts";
+import { createRecall } from "./recall.ts";
+import { findInner, innerStops, outerStop, type Stop } from "./stop.ts";
 
 /** What one rule makes of a message. */
 export interface RuleExplanation {
@@ -38,13 +40,20 @@ export interface StopExplanation {
 }
 
 /** Asks every rule, and says what each saw. Nothing is done. */
-export function explainTurn(rules: readonly CompiledRule[], turn: Turn, state: ChainState): StopExplanation[] {
+export async function explainTurn(
+  rules: readonly CompiledRule[],
+  turn: Turn,
+  state: ChainState,
+): Promise<StopExplanation[]> {
   const { kind } = turn.message.envelope;
   if (kind === "batch" || kind === "opaque") return [];
-  const session = state.sessions.of(turn.session.scope);
-  const inner = innerStops(turn, session, state);
+  const session = await state.sessions.load(turn.session.scope);
+  const found = findInner(turn);
+  const recall = createRecall(state);
+  await recall.load(turn, found);
+  const inner = found === "unclear" ? [] : innerStops(turn, found, session, recall, null);
   const ordered = [...rules].sort((one, other) => other.rule.priority - one.rule.priority || one.order - other.order);
-  return [outerStop(turn, session), ...(inner === "unclear" ? [] : inner)].map((stop) => ({
+  return [outerStop(turn, session, null), ...inner].map((stop) => ({
     moment: stop.moment,
     method: stop.view.method,
     tool: stop.view.tool ?? null,

@@ -1,4 +1,4 @@
-import type { Moment } from "../compiled-rule.ts";
+import type { Moment } from "../guess.ts";
 import type { RuleIndex } from "../rule-index.ts";
 import type { Turn } from "../../session/turn.ts";
 import type { Step } from "./step.ts";

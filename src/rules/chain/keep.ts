@@ -1,13 +1,15 @@
 import { keepAnswer } from "../cache-answer.ts";
 import { findMember, readString } from "../../message/members.ts";
-import { opposite } from "../../message/message.ts";
+import { type Message, opposite } from "../../message/message.ts";
 import { innerOfResult, startedTask } from "../inner.ts";
 import type { RuleIndex } from "../rule-index.ts";
-import { taskScope } from "../../store/tasks.ts";
+import type { InputKey, LimitKey } from "../../store/keys.ts";
+import type { Maybe } from "../../store/maybe.ts";
+import type { Call } from "../../session/call.ts";
 import type { Session } from "../../session/session.ts";
 import type { Turn } from "../../session/turn.ts";
 import { hashCall } from "../../store/inputs.ts";
-import { type CallMemo, MAX_KEPT_BYTES, MAX_KEPT_PARAMS } from "./memo.ts";
+import { type CallMemo, MAX_KEPT_BYTES, MAX_KEPT_PARAMS, memoOf } from "./memo.ts";
 import type { ChainState } from "../../store/state.ts";
 import { readClaimedClient } from "./turn-view.ts";
 import type { Walk } from "./walk.ts";
@@ -22,7 +24,12 @@ export type Wants = RuleIndex["keeps"];
  * Keeps with a request what will be asked for when its answer comes, from the server or from us. `isForked` is where copies
  * of it are to be sent, so that somebody may be added to `forks` later.
  */
-export function keepMemo({ turn, call, caches, charged, forks }: Kept, wants: Wants, isForked = false): void {
+export function keepMemo(
+  { turn, call, caches, charged, forks }: Kept,
+  wants: Wants,
+  chain: string | null,
+  isForked = false,
+): void {
   const { opens, message } = turn;
   const { envelope, bytes, direction } = message;
   if (opens === undefined || call === undefined || envelope.kind !== "request") return;
@@ -32,7 +39,8 @@ export function keepMemo({ turn, call, caches, charged, forks }: Kept, wants: Wa
   if (wanted === "nothing" && caches.length === 0 && charged.length === 0 && !isForked) return;
   const { params } = envelope;
   const size = params === null ? 0 : params.end - params.start;
-  const room = (turn.session as Session).calls[direction].keptBytes();
+  const table = (turn.session as Session).calls[direction];
+  const room = chain === null ? table.keptBytes() : table.keptBeside();
   const fits = size <= MAX_KEPT_PARAMS && room + size <= MAX_KEPT_BYTES;
   const copied = isKept && fits && params !== null;
   const memo: CallMemo = {
@@ -50,68 +58,94 @@ export function keepMemo({ turn, call, caches, charged, forks }: Kept, wants: Wa
     client: turn.session.client() ?? readClaimedClient(bytes, params),
     hash: charged.length === 0 || params === null || size > MAX_KEPT_PARAMS ? null : hashCall(bytes, params),
   };
-  call.memo = memo;
+  if (chain === null) call.memo = memo;
+  else call.beside?.keep(chain, memo);
 }
 
-/** Counts a call of a tool that goes on. */
-export function countCall({ opens }: Turn, session: Walk["session"]): void {
-  if (opens?.method.name === "tools/call" && opens.subject !== null) session.countCall(opens.subject);
+/** The tool that a message calls; null where it is not a call of a tool. */
+export function calledTool({ opens }: Turn): string | null {
+  return opens?.method.name === "tools/call" ? opens.subject : null;
 }
 
-/** Keeps of an answer what others may ask for, and what it says about what is to come. */
-export function learnFromAnswer({ message, answers, session }: Turn, state: ChainState): void {
+/**
+ * Keeps of an answer what others may ask for, and what it says about what is to come. What later messages are judged by
+ * is waited for; a cached answer is not, and `onTrouble` hears where it could not be kept.
+ */
+export function learnFromAnswer(
+  { message, answers, session }: Turn,
+  state: ChainState,
+  chain: string | null,
+  onTrouble: (error: unknown) => void,
+): Maybe<void> {
   const { envelope, bytes } = message;
   if (answers === undefined) return;
-  const memo = answers.memo as CallMemo | null;
+  const memo = memoOf(answers, chain);
   if (memo !== null) for (const watch of memo.forks) watch.answered(message);
   if (envelope.kind !== "result") return;
   const { result } = envelope;
-  if (memo !== null && memo.caches.length > 0) keepForOthers(memo, message, state);
-  // What is not there need not be looked for; that is found out fast.
+  if (memo !== null && memo.caches.length > 0) keepForOthers(memo, message, state, onTrouble);
+  // Cheap check first: most answers do not contain the word.
   const has = (word: string): boolean => {
     const at = bytes.indexOf(word, result.start, "latin1");
     return at >= 0 && at < result.end;
   };
-  if (has("taskId")) {
-    const taskId = startedTask(bytes, result);
-    const params = memo?.params?.bytes ?? null;
-    const { method, subject } = answers;
-    const tool = method.name === "tools/call" ? subject : null;
-    // What is asked about a task starts none, whatever its answer looks like.
-    if (taskId !== null && !method.name.startsWith("tasks/"))
-      state.tasks.remember(taskScope(message.direction, session.scope), taskId, { method: method.name, tool, params });
-  }
-  if (!has("requestState")) return;
+  const remembered = has("taskId") ? rememberTask(answers, memo, message, session.scope, state) : undefined;
+  if (!has("requestState")) return remembered;
   const requestState = readString(bytes, findMember(bytes, result, "requestState"));
-  if (requestState === null) return;
+  if (requestState === null) return remembered;
   const inner = innerOfResult(bytes, result, answers.method.name);
   const methods = new Map<string, string>();
   if (inner !== "unclear")
     for (const each of inner) if (each.kind === "request" && each.method !== null) methods.set(each.key, each.method);
   const { charged = [], hash = null } = memo ?? {};
-  state.inputs.remember(session.scope, requestState, { hash, charged, methods });
+  const key: InputKey = { of: "input", scope: session.scope, state: requestState };
+  const open = state.inputs.remember(key, { hash, charged, methods });
+  if (remembered === undefined || open === undefined) return remembered ?? open;
+  return Promise.all([remembered, open]).then(() => {});
 }
 
-function keepForOthers({ caches }: CallMemo, message: Turn["message"], { answers }: ChainState): void {
+function rememberTask(
+  { method, subject }: Call,
+  memo: CallMemo | null,
+  { bytes, envelope, direction }: Message,
+  scope: string,
+  { tasks }: ChainState,
+): Maybe<void> {
+  // A request about a task does not start one, whatever its answer looks like.
+  if (envelope.kind !== "result" || method.name.startsWith("tasks/")) return;
+  const taskId = startedTask(bytes, envelope.result);
+  if (taskId === null) return;
+  const tool = method.name === "tools/call" ? subject : null;
+  const params = memo?.params?.bytes ?? null;
+  return tasks.remember({ of: "task", side: direction, scope, taskId }, { method: method.name, tool, params });
+}
+
+function keepForOthers(
+  { caches }: CallMemo,
+  message: Message,
+  { answers }: ChainState,
+  onTrouble: (error: unknown) => void,
+): void {
   const kept = keepAnswer(message);
   if ("not" in kept) return;
   for (const { key, ttlMs, scope } of caches) {
     // What the server says is for one only is not for all, whatever the rule says.
-    if (scope === "private" || !kept.isPrivate) answers.keep(key, kept, ttlMs);
+    if (scope === "shared" && kept.isPrivate) continue;
+    const keeping = answers.keep(key, kept, ttlMs);
+    // Not waited for: who finds nothing in the cache asks the server.
+    if (keeping !== undefined) keeping.catch(onTrouble);
   }
 }
 
 /** The limits that a call was charged to before a server asked something, where this takes the same call up again. */
-export function findExempt({ message, session }: Turn, { inputs }: ChainState): readonly string[] {
+export function findExempt({ message, session }: Turn, { inputs }: ChainState): Maybe<readonly LimitKey[]> {
   const { envelope, bytes } = message;
-  if (inputs.size === 0 || envelope.kind !== "request" || envelope.params === null) return NONE;
-  if (envelope.params.end - envelope.params.start > MAX_KEPT_PARAMS) return NONE;
-  const requestState = readString(bytes, findMember(bytes, envelope.params, "requestState"));
-  const input = requestState === null ? undefined : inputs.find(session.scope, requestState);
-  if (requestState === null || input === undefined || input.charged.length === 0) return NONE;
-  if (input.hash !== hashCall(bytes, envelope.params)) return NONE;
-  inputs.spend(session.scope, requestState);
-  return input.charged;
+  if (inputs.isEmpty() || envelope.kind !== "request" || envelope.params === null) return NONE;
+  const { params } = envelope;
+  if (params.end - params.start > MAX_KEPT_PARAMS) return NONE;
+  const requestState = readString(bytes, findMember(bytes, params, "requestState"));
+  if (requestState === null) return NONE;
+  return inputs.spend({ of: "input", scope: session.scope, state: requestState }, () => hashCall(bytes, params));
 }
 
-const NONE: readonly string[] = [];
+const NONE: readonly LimitKey[] = [];

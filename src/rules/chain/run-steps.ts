@@ -1,18 +1,9 @@
-import type { Step, StepContext } from "./step.ts";
-import {
-  apply,
-  charge,
-  detach,
-  fail,
-  failBy,
-  inOrder,
-  isOver,
-  note,
-  refuse,
-  signalOf,
-  type Walk,
-  waitFor,
-} from "./walk.ts";
+import type { LimitKey } from "../../store/keys.ts";
+import { hold } from "./hold.ts";
+import type { Step, StepAnswer, StepContext } from "./step.ts";
+import { apply, detach } from "./rewrite.ts";
+import { inOrder, signalOf, waitFor } from "./wait.ts";
+import { bareName, charge, fail, failBy, isOver, note, refuse, type Walk } from "./walk.ts";
 
 /** Asks those that a message concerns: one after the other, or all at once. */
 export function runSteps(walk: Walk, some: readonly Step[], together: boolean): void | Promise<void> {
@@ -32,7 +23,7 @@ function runStep(walk: Walk, step: Step): void | Promise<void> {
     const answer = step.intercept(walk.stop, contextOf(walk, step));
     if (!(answer instanceof Promise)) return follow(walk, step, answer);
     return waitFor(walk, step.name, () => answer).then((heard) => {
-      if (heard !== undefined) follow(walk, step, heard);
+      if (heard !== undefined) return follow(walk, step, heard);
     });
   } catch (error) {
     failBy(walk, step.name, error);
@@ -52,21 +43,27 @@ async function runTogether(walk: Walk, some: readonly Step[]): Promise<void> {
     const changes = "change" in answer && !("edits" in answer.change && answer.change.edits.length === 0);
     if (changes && hasChanged) return fail(walk, some[nth].name, "two interceptors changed a message at a time");
     hasChanged ||= changes;
-    follow(walk, some[nth], answer);
+    await follow(walk, some[nth], answer);
+    if (walk.isAnew) return; // the others have looked at another message
   }
 }
 
-function follow(walk: Walk, step: Step, answer: Awaited<ReturnType<Step["intercept"]>>): void {
+function follow(walk: Walk, step: Step, answer: StepAnswer): void | Promise<void> {
   if (answer === null) return;
+  if ("hold" in answer) return hold(walk, step.name, answer.hold);
   if (walk.settings.observe) return note(walk, "refusal" in answer ? "block" : "change", step.name);
   if ("refusal" in answer) refuse(walk, step.name, answer.refusal);
-  else apply(walk, step.name, answer.change);
+  else return apply(walk, step.name, answer.change);
 }
 
 function contextOf(walk: Walk, { name }: Step): StepContext {
   return {
     session: walk.session,
     signal: () => signalOf(walk),
-    charge: (key, limit, windowMs) => charge(walk, name, key, limit, windowMs),
+    charge(key, limit, windowMs) {
+      const { observe: watching } = walk.settings;
+      const own: LimitKey = { of: "limit", owner: "interceptor", id: bareName(name), nth: 0, watching, key };
+      return charge(walk, name, own, limit, windowMs);
+    },
   };
 }

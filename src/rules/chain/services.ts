@@ -1,5 +1,6 @@
 import type { Message } from "../../message/message.ts";
 import type { ActionOf, Rule } from "../rule.ts";
+import type { HoldBook } from "../../store/holds.ts";
 import type { Turn } from "../../session/turn.ts";
 
 /** What came back from a webhook or a script: a body, or why none did. */
@@ -23,6 +24,8 @@ export interface ChainServices {
   ask(action: ActionOf<"webhook"> | ActionOf<"run_script">, body: Buffer, signal: AbortSignal): Promise<HookReply>;
   /** Sends copies of a request to a server. Whoever is returned hears the answer to the request itself. */
   fork(action: ActionOf<"fork">, rule: Rule, turn: Turn, message: Message): ForkWatch | null;
+  /** Holds a message until a person decides. Never rejects. */
+  hold: HoldBook["hold"];
   /** Waits. Rejects when the signal says so. */
   sleep(milliseconds: number, signal: AbortSignal): Promise<void>;
   /** Milliseconds on a clock that does not jump. */

@@ -1,16 +1,15 @@
 import type { Span } from "../../message/envelope.ts";
-import { findMember, readString } from "../../message/members.ts";
 import type { Message } from "../../message/message.ts";
-import type { Moment } from "../compiled-rule.ts";
+import type { Moment } from "../guess.ts";
 import type { Part } from "../fields.ts";
 import { type InnerMessage, innerOfParams, innerOfResult, type InnerMessages, looksLike } from "../inner.ts";
-import type { Gist } from "../rule-index.ts";
+import type { Gist } from "../guess.ts";
 import type { SessionFacts } from "../../store/session-facts.ts";
-import { taskScope } from "../../store/tasks.ts";
-import { type Call, MAX_SUBJECT_CHARACTERS } from "../../session/calls.ts";
+import { MAX_SUBJECT_CHARACTERS } from "../../session/calls.ts";
+import type { Call } from "../../session/call.ts";
 import type { Turn } from "../../session/turn.ts";
-import type { CallMemo } from "./memo.ts";
-import type { ChainState } from "../../store/state.ts";
+import { type CallMemo, memoOf } from "./memo.ts";
+import type { Recall } from "./recall.ts";
 import { readClaimedClient, View } from "./turn-view.ts";
 
 /** Where the chain stops to judge: at a message, or at one that is inside of it. */
@@ -24,8 +23,8 @@ export interface Stop {
   readonly isList: boolean;
 }
 
-/** The stop at the message of a turn itself. */
-export function outerStop(turn: Turn, facts: SessionFacts): Stop {
+/** The stop at the message of a turn itself, for the chain of this name. */
+export function outerStop(turn: Turn, facts: SessionFacts, chain: string | null): Stop {
   const { message, session, answers } = turn;
   const { envelope, bytes, direction } = message;
   switch (envelope.kind) {
@@ -44,7 +43,7 @@ export function outerStop(turn: Turn, facts: SessionFacts): Stop {
       const view = new View(envelope.kind, direction, session, facts);
       if (envelope.kind === "result") view.result = partOf(bytes, envelope.result);
       else view.error = partOf(bytes, envelope.error);
-      if (answers !== undefined) askedBy(view, answers);
+      if (answers !== undefined) askedBy(view, answers, memoOf(answers, chain));
       const isList = envelope.kind === "result" && view.method !== null && view.method.endsWith("/list");
       return { moment: "answered", message, view, isInner: false, isList };
     }
@@ -59,23 +58,35 @@ export function gistOf({ moment, view, isList }: Stop): Gist {
   return { moment, direction: view.direction, method: view.method, tool: isList ? undefined : view.tool };
 }
 
-/** The stops inside a message; "unclear" where peers could see different ones. */
-export function innerStops(turn: Turn, facts: SessionFacts, state: ChainState): readonly Stop[] | "unclear" {
-  const { message, answers } = turn;
+/** The messages inside the message of a turn; "unclear" where peers could see different ones. */
+export function findInner({ message, answers }: Turn): InnerMessages {
   const { envelope, bytes } = message;
-  let found: InnerMessages = [];
-  if (envelope.kind === "result" && answers !== undefined)
-    found = innerOfResult(bytes, envelope.result, answers.method.name, answers.subject);
-  else if ((envelope.kind === "request" || envelope.kind === "notification") && envelope.params !== null)
-    found = innerOfParams(bytes, envelope.params, envelope.method.name);
-  if (found === "unclear" || found.length === 0) return found === "unclear" ? found : [];
+  if (envelope.kind === "result")
+    return answers === undefined
+      ? NOTHING_INSIDE
+      : innerOfResult(bytes, envelope.result, answers.method.name, answers.subject);
+  if ((envelope.kind === "request" || envelope.kind === "notification") && envelope.params !== null)
+    return innerOfParams(bytes, envelope.params, envelope.method.name);
+  return NOTHING_INSIDE;
+}
+
+const NOTHING_INSIDE: InnerMessages = [];
+
+/** The stops at the messages that were found inside. What the store knows about them must have been recalled before. */
+export function innerStops(
+  turn: Turn,
+  found: Exclude<InnerMessages, "unclear">,
+  facts: SessionFacts,
+  recall: Recall,
+  chain: string | null,
+): readonly Stop[] {
+  if (found.length === 0) return [];
   // Found out once for all of them: each look goes through the whole message.
-  const asker = askerOf(turn);
-  const asked = found.some(({ kind }) => kind === "response") ? askedIn(turn, state) : null;
+  const asker = askerOf(turn, chain);
   return found.flatMap((inner) => {
-    if (inner.kind !== "response") return innerStop(turn, inner, asker, facts, state);
-    const known = asked?.get(inner.key) ?? null;
-    const methods = known === null ? looksLike(bytes, inner.result) : [known];
+    if (inner.kind !== "response") return innerStop(turn, inner, asker, facts, recall);
+    const known = recall.methodAsked(inner.key);
+    const methods = known === null ? looksLike(turn.message.bytes, inner.result) : [known];
     return methods.map((method) => responseStop(turn, inner.result, method, asker, facts));
   });
 }
@@ -103,7 +114,7 @@ function innerStop(
   inner: Exclude<InnerMessage, { kind: "response" }>,
   asker: string | null,
   facts: SessionFacts,
-  state: ChainState,
+  recall: Recall,
 ): Stop {
   const { message, session } = turn;
   const { bytes, direction } = message;
@@ -117,19 +128,19 @@ function innerStop(
       return { moment: "said", message: { ...message, envelope }, view, isInner: true, isList: false };
     }
     case "result":
-      beOfTask(view, turn, inner.taskId, state);
+      beOfTask(view, inner.taskId, recall);
       view.result = partOf(bytes, inner.result);
       return answered(message, view, { kind: "result", id: NO_ID, result: inner.result });
     case "error":
-      beOfTask(view, turn, inner.taskId, state);
+      beOfTask(view, inner.taskId, recall);
       view.error = partOf(bytes, inner.error);
       return answered(message, view, { kind: "error", id: NO_ID, error: inner.error });
   }
 }
 
 /** Who asked for what a message is inside of, or said it. */
-function askerOf({ message, answers }: Turn): string | null {
-  if (answers !== undefined) return (answers.memo as CallMemo | null)?.client ?? null;
+function askerOf({ message, answers }: Turn, chain: string | null): string | null {
+  if (answers !== undefined) return memoOf(answers, chain)?.client ?? null;
   const { envelope, bytes } = message;
   return "params" in envelope ? readClaimedClient(bytes, envelope.params) : null;
 }
@@ -138,17 +149,9 @@ function answered(message: Message, view: View, envelope: Message["envelope"]): 
   return { moment: "answered", message: { ...message, envelope }, view, isInner: true, isList: false };
 }
 
-/** What a client answers to inside a request, by its keys, where the questions went by us. */
-function askedIn({ message, session }: Turn, { inputs }: ChainState): ReadonlyMap<string, string> | null {
-  const { envelope, bytes } = message;
-  if (envelope.kind !== "request" || envelope.params === null) return null;
-  const requestState = readString(bytes, findMember(bytes, envelope.params, "requestState"));
-  return requestState === null ? null : (inputs.find(session.scope, requestState)?.methods ?? null);
-}
-
 /** What a task brings is for the call that started it. One that we have not seen can only have been a call of some tool. */
-function beOfTask(view: View, { session, message }: Turn, taskId: string, { tasks }: ChainState): void {
-  const origin = tasks.find(taskScope(message.direction, session.scope), taskId);
+function beOfTask(view: View, taskId: string, recall: Recall): void {
+  const origin = recall.taskOrigin(taskId);
   view.method = origin === undefined ? "tools/call" : origin.method;
   view.tool = origin?.tool;
   const params = origin?.params;
@@ -165,12 +168,12 @@ const NO_REQUEST = {
 } as const;
 
 /** Shows rules the request that an answer is for. */
-function askedBy(view: View, { method, subject, memo }: Call): void {
+function askedBy(view: View, { method, subject }: Call, memo: CallMemo | null): void {
   view.method = method.name;
   view.tool = method.name === "tools/call" ? toolOf(subject) : null;
   // Not kept: no rule that is asked for this answer looks into them, unless the policy changed meanwhile.
-  view.params = memo === null ? undefined : (memo as CallMemo).params;
-  view.asker = memo === null ? null : (memo as CallMemo).client;
+  view.params = memo === null ? undefined : memo.params;
+  view.asker = memo === null ? null : memo.client;
 }
 
 /** Of a name that is too long to be kept whole nobody can tell which one it is. */

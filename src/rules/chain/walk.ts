@@ -1,30 +1,24 @@
-import type { Change } from "../../action/change.ts";
-import { splice } from "../../message/edit.ts";
-import { lastScan } from "../../message/scan.ts";
 import type { WireError } from "../../message/compose.ts";
-import { type Message, openMessage, whole } from "../../message/message.ts";
-import { readText } from "../../message/text.ts";
+import type { Message } from "../../message/message.ts";
 import type { Verdict } from "../../policy/verdict.ts";
-import { beginLook, type Look } from "../view.ts";
+import type { Look } from "../view.ts";
 import type { ActionOf, Rule } from "../rule.ts";
+import type { ChainSettings } from "../settings.ts";
 import { Unjudgeable } from "../unjudgeable.ts";
 import type { SessionRecord } from "../../store/sessions.ts";
-import type { Call } from "../../session/calls.ts";
+import type { Call } from "../../session/call.ts";
 import type { Turn } from "../../session/turn.ts";
+import { isSameLimit, type LimitKey } from "../../store/keys.ts";
 import type { Taken } from "../../store/limits.ts";
-import { spend, walkSteps } from "../work.ts";
+import { type Maybe, whenKnown } from "../../store/maybe.ts";
 import type { CacheNote } from "./memo.ts";
 import type { ChainServices } from "./services.ts";
 import type { ChainState } from "../../store/state.ts";
-import { innerStops, outerStop, type Stop } from "./stop.ts";
+import type { Recall } from "./recall.ts";
+import type { Stop } from "./stop.ts";
 
-/** How the chain is walked, and what it has at hand. */
-export interface ChainSettings {
-  readonly failFast: boolean;
-  readonly parallel: boolean;
-  readonly timeoutMs: number;
-  readonly defaultAction: "allow" | "block";
-  readonly onError: "block" | "allow";
+/** How the chain is walked, by the policy file and by what the proxy knows beside it. */
+export interface WalkSettings extends ChainSettings {
   /** Whether all rules only watch. */
   readonly observe: boolean;
   /** Which server this is, so that its answers are not taken for another's. */
@@ -33,10 +27,13 @@ export interface ChainSettings {
 
 /** A message on its way along the chain. */
 export interface Walk {
-  readonly settings: ChainSettings;
+  readonly settings: WalkSettings;
+  /** The name of the chain, where it walks beside another one. */
+  readonly chain: string | null;
   readonly state: ChainState;
   readonly services: ChainServices;
-  readonly session: SessionRecord;
+  /** What is kept of its session. Where it could not be loaded, one of which nothing is known. */
+  session: SessionRecord;
   /** The call that the message opens, as the session knows it. */
   readonly call: Call | undefined;
   turn: Turn;
@@ -46,7 +43,9 @@ export interface Walk {
   /** Its number among the stops inside; -1 for the message itself. */
   inner: number;
   /** The stops inside, as they were last found, and in which message that was. */
-  inside: { readonly message: Message; readonly stops: ReturnType<typeof innerStops> } | null;
+  inside: { readonly message: Message; readonly stops: readonly Stop[] | "unclear" } | null;
+  /** What the store knows about them, once somebody wants to know. */
+  recall: Recall | null;
   /** How many bytes were written anew for its changes. */
   rewritten: number;
   /** What was decided, unless it goes on. */
@@ -55,17 +54,21 @@ export interface Walk {
   isAllowed: boolean;
   /** Whether nobody waits for it any more. */
   isStopped: boolean;
+  /** Whether a person has made another message of it, which is to be judged from the beginning. */
+  isAnew: boolean;
+  /** Who has held the message as it is by now: it is not held again in the same name. */
+  heldBy: ReadonlySet<string>;
   /** Whether any rule had something to say, here. */
   hasMatched: boolean;
   /** Who changed it last. */
   changedBy: string | null;
   readonly notes: string[];
   readonly caches: CacheNote[];
-  readonly charged: string[];
+  readonly charged: LimitKey[];
   /** The copies that are sent where the message itself goes on. */
   readonly forks: { readonly action: ActionOf<"fork">; readonly rule: Rule }[];
   /** The limits it was charged to before, and is not again. */
-  readonly exempt: readonly string[];
+  exempt: readonly LimitKey[];
   isDetached: boolean;
   /** When it set out, and how long it was held up on purpose. */
   readonly since: number;
@@ -84,7 +87,7 @@ export interface Ruling {
 
 /** Whether enough was judged where the walk stands. */
 export function isOver(walk: Walk): boolean {
-  return walk.isAllowed || isRefused(walk);
+  return walk.isAllowed || walk.isAnew || isRefused(walk);
 }
 
 /** Whether nothing can change any more what becomes of the message, all that is inside it included. */
@@ -134,7 +137,7 @@ export function failBy(walk: Walk, rule: string, error: unknown): void {
 export const BLOCKED = -32001;
 
 /** The name of a rule as its author wrote it. */
-function bareName(rule: string): string {
+export function bareName(rule: string): string {
   return rule.slice(rule.indexOf(":") + 1);
 }
 
@@ -146,136 +149,21 @@ export function note(walk: Walk, would: string, name: string): void {
 
 /** Takes one of what a limit allows, unless this is a call that was charged before a server's question. */
 export function charge(
-  { exempt, charged, state, settings, services }: Walk,
+  { exempt, charged, state, services }: Walk,
   rule: string,
-  key: string,
+  key: LimitKey,
   limit: number,
   windowMs: number,
-): Taken {
-  if (exempt.includes(key)) {
+): Maybe<Taken> {
+  if (exempt.some((one) => isSameLimit(one, key))) {
     charged.push(key);
     return { allowed: true, left: 0 };
   }
-  const taken = state.limits.take(settings.observe ? `observe:${key}` : key, limit, windowMs);
-  if (taken.allowed) charged.push(key);
-  else if (taken.isFull === true) services.report("warn", rule, NO_ROOM);
-  return taken;
+  return whenKnown(state.limits.take(key, limit, windowMs), (taken) => {
+    if (taken.allowed) charged.push(key);
+    else if (taken.isFull === true) services.report("warn", rule, NO_ROOM);
+    return taken;
+  });
 }
 
 const NO_ROOM = "refused: more keys are counted than there is room for, until the windows of others are over";
-
-/** Makes a change, and goes on with what came of it. */
-export function apply(walk: Walk, rule: string, change: Change): void {
-  if ("problem" in change) return fail(walk, rule, change.problem);
-  if (change.edits.length === 0) return;
-  const { message } = walk.turn;
-  walk.rewritten += message.end - message.start;
-  if (walk.rewritten > MAX_REWRITTEN_BYTES) return fail(walk, rule, "it is too large to be changed so often");
-  const changed = openMessage(whole(splice(message, change.edits)), message.direction, "allow");
-  // A message that was changed is read again, all of it.
-  spend(walk.look.work, walkSteps(2 * (changed.end - changed.start)) + STEPS_PER_SET_KEY * lastScan().setKeys);
-  if (changed.envelope.kind !== message.envelope.kind) return fail(walk, rule, "what came of it is no such message");
-  replace(walk, changed);
-  walk.isDetached = true;
-  walk.changedBy = rule;
-}
-
-/** What it costs to look whether a key of a large object is there twice. */
-const STEPS_PER_SET_KEY = 20;
-
-/** Every change is a new message, all of it: so much is written for one, however many there are inside. */
-const MAX_REWRITTEN_BYTES = 64 * 1024 * 1024;
-
-/** Copies the message, so that what it waits with is no more than itself. */
-export function detach(walk: Walk): void {
-  if (walk.isDetached) return;
-  walk.isDetached = true;
-  const { bytes, start, end, direction } = walk.turn.message;
-  replace(walk, openMessage(whole(Buffer.from(bytes.subarray(start, end))), direction, walk.turn.exchange.breaks));
-}
-
-function replace(walk: Walk, message: Message): void {
-  walk.turn = withMessage(walk.turn, message);
-  walk.stop = outerStop(walk.turn, walk.session);
-  if (walk.inner >= 0) {
-    const stops = stopsInside(walk);
-    if (stops === "unclear" || walk.inner >= stops.length) throw new Error("what was inside is there no more");
-    walk.stop = stops[walk.inner];
-  }
-  walk.look = beginLook(walk.stop.view, walk.look.work);
-}
-
-/** The stops inside the message as it is by now. They are looked for again only where it is another one. */
-export function stopsInside(walk: Walk): ReturnType<typeof innerStops> {
-  const { turn, session, state, inside } = walk;
-  if (inside !== null && inside.message === turn.message) return inside.stops;
-  const stops = innerStops(turn, session, state);
-  walk.inside = { message: turn.message, stops };
-  return stops;
-}
-
-function withMessage(turn: Turn, message: Message): Turn {
-  const { opens } = turn;
-  const { envelope, bytes } = message;
-  if (opens === undefined || envelope.kind !== "request") return { ...turn, message };
-  const { subject } = envelope;
-  return {
-    ...turn,
-    message,
-    opens: { ...opens, subject: subject === null ? null : readText(bytes, subject.start + 1, subject.end - 1) },
-  };
-}
-
-/** Says when what is waited for is not wanted any more. */
-export function signalOf(walk: Walk): AbortSignal {
-  walk.abort ??= new AbortController();
-  return walk.abort.signal;
-}
-
-/** Waits for something, but no longer than the chain has. Undefined where that took too long, or failed. */
-export async function waitFor<Value>(
-  walk: Walk,
-  rule: string,
-  begin: (signal: AbortSignal) => Promise<Value>,
-): Promise<Value | undefined> {
-  const left = walk.settings.timeoutMs + walk.delayedMs - (walk.services.now() - walk.since);
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<typeof LATE>((resolve) => {
-    timer = setTimeout(resolve, Math.max(0, left), LATE);
-  });
-  try {
-    const value = await Promise.race([begin(signalOf(walk)), late]);
-    if (value !== LATE) return value;
-    walk.abort?.abort();
-    fail(walk, rule, `it took longer than ${walk.settings.timeoutMs} ms`);
-  } catch (error) {
-    failBy(walk, rule, error);
-  } finally {
-    clearTimeout(timer);
-  }
-  return undefined;
-}
-
-const LATE = Symbol("late");
-
-/** Visits one after the other. No promise is made unless one of them is waited for. */
-export function inOrder(
-  count: () => number,
-  visit: (nth: number) => void | Promise<void>,
-  from = 0,
-): void | Promise<void> {
-  for (let nth = from; nth < count(); nth++) {
-    const wait = visit(nth);
-    if (wait !== undefined) return wait.then(() => inOrder(count, visit, nth + 1));
-  }
-}
-
-/** Goes on at once, or when something has been waited for. */
-export function proceed(wait: void | Promise<void>, next: () => void | Promise<void>): void | Promise<void> {
-  return wait === undefined ? next() : afterwards(wait, next);
-}
-
-async function afterwards(wait: Promise<void>, next: () => void | Promise<void>): Promise<void> {
-  await wait;
-  await next();
-}

@@ -1,6 +1,8 @@
 import { fold, foldName } from "../../message/fold.ts";
 import { showText } from "../../message/text.ts";
-import type { Step } from "../chain/step.ts";
+import type { Taken } from "../../store/limits.ts";
+import type { Step, StepAnswer } from "../chain/step.ts";
+import { whenKnown } from "../../store/maybe.ts";
 import { blocked } from "./blocked.ts";
 
 /** What calls of tools have to keep to. */
@@ -26,10 +28,13 @@ export function createToolCallStep({ allowedTools, perMinute }: ToolCallOptions)
       if (allowed !== null && !allowed.has(tool))
         return blocked(NAME, `Tool '${showText(tool, MAX_SHOWN)}' not allowed`);
       if (perMinute === null) return null;
-      // A name in capitals is no fresh limit.
-      const taken = charge(`${NAME}\0${foldName(tool) ?? fold(tool)}`, perMinute, MINUTE_MS);
-      if (taken.allowed) return null;
-      return blocked(NAME, "Rate limit exceeded", { retry_after: Math.max(1, Math.ceil(taken.retryAfterMs / 1000)) });
+      // A name in other letter case does not get a fresh limit.
+      return whenKnown(charge(foldName(tool) ?? fold(tool), perMinute, MINUTE_MS), answer);
     },
   };
+}
+
+function answer(taken: Taken): StepAnswer {
+  if (taken.allowed) return null;
+  return blocked(NAME, "Rate limit exceeded", { retry_after: Math.max(1, Math.ceil(taken.retryAfterMs / 1000)) });
 }

@@ -1,5 +1,6 @@
 import { describe, expect, test, vi } from "vitest";
 import { converse, describeConversations } from "./conversations.ts";
+import { isFull } from "../../support/runs.ts";
 import { type Plant, PLANTS } from "./plants.ts";
 
 const planted = vi.hoisted(() => ({ current: {} as Partial<Plant> }));
@@ -77,7 +78,7 @@ describe("conversations", () => {
     planted.current = plant;
     const started = performance.now();
     const report = await converse({
-      seed: 1,
+      seed: isFull ? 1 : (plant.seed ?? 1),
       seconds: 100,
       conversations: 4000,
       shrinkSeconds: 0,

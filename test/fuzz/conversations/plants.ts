@@ -4,7 +4,8 @@ import type { Pool } from "../../../src/link/upstream/pool.ts";
 import type { Direction, Payload } from "../../../src/message/message.ts";
 import type { Decision } from "../../../src/policy/verdict.ts";
 import type { Passage, PassageOptions } from "../../../src/relay/passage.ts";
-import type { Call, CallTable } from "../../../src/session/calls.ts";
+import type { CallTable } from "../../../src/session/calls.ts";
+import type { Call } from "../../../src/session/call.ts";
 import type { Session } from "../../../src/session/session.ts";
 
 // Bugs planted on purpose. Each takes the place of something that the proxy is made of, and is wrong in one way. Conversations
@@ -23,6 +24,8 @@ export interface Plant {
   readonly keepsIds?: boolean;
   /** What the conversations say of it. */
   readonly complaint: RegExp;
+  /** A seed with which it is found soon, where the first one takes long. `npm run test:full` begins with the first one. */
+  readonly seed?: number;
   /** The pair of transports in which it shows soonest. */
   readonly pair: string;
 }
@@ -53,6 +56,7 @@ export const PLANTS = {
   },
   "forgets the ids of cancelled calls when there are as many as there may be calls": {
     calls: forgetWhenFull,
+    seed: 9,
     complaint: LEAK,
     pair: "stdio-stdio",
   },

@@ -5,6 +5,7 @@ import { createNameFilter, HANGS, NOT_READABLE, readName } from "../../../src/po
 import { readUri } from "../../../src/policy/names/uri-readings.ts";
 import { parsePattern } from "../../../src/policy/patterns.ts";
 import { NOT_ALLOWED } from "../../../src/policy/tool-filter.ts";
+import { runs } from "../../support/runs.ts";
 
 function filter(read: typeof readName, deny: string[], allow: string[] = [], onHang?: (pattern: string) => void) {
   return createNameFilter({
@@ -172,7 +173,7 @@ test("whatever a link is made to look like: where it is the denied one to a pars
       if (isMeant) meant++;
       if (isMeant) expect(hiddenBy([uri])[0]).not.toBeNull();
     }),
-    { numRuns: 300 },
+    { numRuns: runs(300) },
   );
   expect(meant).toBeGreaterThan(100);
 });

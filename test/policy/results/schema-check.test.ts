@@ -4,6 +4,7 @@ import { describe, expect, test } from "vitest";
 import { checkSchema } from "../../../src/policy/results/schema-check.ts";
 import { MAX_STEPS } from "../../../src/policy/results/schema-values.ts";
 import type { Json } from "../../../src/message/json.ts";
+import { runs } from "../../support/runs.ts";
 
 const fit = (schema: Json, value: Json): string => checkSchema(schema, value).fit;
 
@@ -173,7 +174,7 @@ test("where it is sure, another validator says the same", () => {
       const { valid } = new Validator(one as object, "2020-12").validate(other);
       expect(valid).toBe(found === "yes");
     }),
-    { numRuns: 5000 },
+    { numRuns: runs(5000) },
   );
   expect(sure).toBeGreaterThan(2000);
 });

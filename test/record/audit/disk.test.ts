@@ -6,6 +6,7 @@ import * as fc from "fast-check";
 import { afterAll, describe, expect, test } from "vitest";
 import { verifyAudit } from "../../../src/record/audit/verify.ts";
 import { clearDesks, createDesk, event, runProgram, smallDisk } from "../../support/audit.ts";
+import { runs } from "../../support/runs.ts";
 
 afterAll(clearDesks);
 
@@ -181,7 +182,7 @@ describe("a full disk", () => {
         }
         expect(sent).toBe(0);
       }),
-      { numRuns: 100 },
+      { numRuns: runs(100) },
     );
   }, 60_000);
 

@@ -4,6 +4,7 @@ import * as fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { verifyAudit } from "../../../src/record/audit/verify.ts";
 import { clearDesks, createDesk, type Desk, event, found, named } from "../../support/audit.ts";
+import { runs } from "../../support/runs.ts";
 
 afterAll(clearDesks);
 
@@ -308,7 +309,7 @@ describe("properties", { timeout: 60_000 }, () => {
         expect(desk.verify().findings).not.toEqual([]);
       }),
       {
-        numRuns: 300,
+        numRuns: runs(300),
         examples: [
           [bytes.length - 1, 1],
           [bytes.length - 4, 1],

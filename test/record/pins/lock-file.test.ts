@@ -1,7 +1,6 @@
 import { spawn } from "node:child_process";
 import {
   chmodSync,
-  existsSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
@@ -9,15 +8,12 @@ import {
   rmSync,
   statSync,
   symlinkSync,
-  utimesSync,
   writeFileSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { describeAuthor } from "../../../src/record/audit/author.ts";
 import { openLockFile } from "../../../src/record/pins/lock-file.ts";
-import { takeTurn } from "../../../src/record/file-lock.ts";
 
 let folder: string;
 let path: string;
@@ -199,28 +195,3 @@ test("writers that are killed leave a whole file, and hold up nobody", async () 
     expect(readdirSync(folder)).toEqual(["fairlead.lock"]);
   }
 }, 60_000);
-
-describe("taking a turn", () => {
-  test("waits for whoever is at work, and no longer than asked", async () => {
-    const mark = join(folder, "busy");
-    const leave = await takeTurn(mark);
-    await expect(takeTurn(mark, 100)).rejects.toThrow("somebody else is at work");
-    const next = takeTurn(mark, 5000);
-    leave();
-    (await next)();
-    expect(existsSync(mark)).toBe(false);
-  });
-
-  test.each([
-    ["a process that is gone", JSON.stringify({ ...describeAuthor(), pid: 999_999_999 })],
-    ["nobody", ""],
-    ["nonsense", '{"pid":"x"}'],
-  ])("does not wait for %s", async (_, text) => {
-    const mark = join(folder, "busy");
-    writeFileSync(mark, text);
-    const past = new Date(Date.now() - 60_000);
-    utimesSync(mark, past, past);
-    (await takeTurn(mark, 2000))();
-    expect(readdirSync(folder)).toEqual([]);
-  });
-});

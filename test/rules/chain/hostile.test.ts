@@ -1,8 +1,8 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
-import { createChainState } from "../../../src/store/state.ts";
-import { createRateLimiter } from "../../../src/store/limits.ts";
-import { call, line, result, rules, stageRules } from "../../support/rules.ts";
+import { createMemoryState } from "../../../src/store/state.ts";
+import { createMemoryLimits } from "../../../src/store/limits.ts";
+import { call, line, remembersElsewhere, result, rules, stageRules } from "../../support/rules.ts";
 
 describe("copies", () => {
   const COPY = `- id: copy
@@ -94,7 +94,7 @@ describe("a message that waits", () => {
     expect(effects).toMatchObject({ metrics: [], forked: [], said: [] });
   });
 
-  test("takes its room until what it waits for has stopped", async () => {
+  test.skipIf(remembersElsewhere())("takes its room until what it waits for has stopped", async () => {
     const deaf = rules(`- id: deaf
   conditions: [{ method_equals: tools/call }]
   actions: [{ webhook: { url: "https://example.com/", wait: true } }]`);
@@ -231,8 +231,8 @@ describe("a client that invents keys", () => {
   test("does not get rid of a limit that it has used up", async () => {
     let time = 0;
     const now = (): number => time;
-    const limits = createRateLimiter({ maxKeys: 10, reservedKeys: 2, maxMoments: 100, now });
-    const state = { ...createChainState({ now }), limits };
+    const limits = createMemoryLimits({ maxKeys: 10, reservedKeys: 2, maxMoments: 100, now });
+    const state = { ...createMemoryState({ now }), limits };
     const { client, heard, effects } = await stageRules(
       rules(`- id: once
   conditions: [{ method_equals: tools/call }]

@@ -1,6 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { createTouchTest, MAX_TOUCH_STEPS } from "../../../src/rules/touches/touches.ts";
+import { runs } from "../../support/runs.ts";
 
 /** What a text touches: the word that leads there, "unsure", or null. */
 function touch(text: string, { paths = [] as string[], globs = [] as string[], isKey = false } = {}): string | null {
@@ -340,7 +341,7 @@ test("however often a path is disguised, and in whatever order, it is found", ()
         expect(touch(text, SSH), text).not.toBeNull();
       },
     ),
-    { numRuns: 2000 },
+    { numRuns: runs(2000) },
   );
 });
 
@@ -356,7 +357,7 @@ test("quotes and escapes of a shell, wherever they stand in a name, do not hide 
         expect(touch(command, SSH), command).not.toBeNull();
       },
     ),
-    { numRuns: 1000 },
+    { numRuns: runs(1000) },
   );
 });
 
@@ -381,7 +382,7 @@ test("texts that name nothing of it are left alone, whatever else is in them", (
     fc.property(harmless, (text) => {
       expect(touch(text, { globs: ["**/secret.pem", "~/.ssh/**"], paths: ["/vault"] }), text).toBeNull();
     }),
-    { numRuns: 5000 },
+    { numRuns: runs(5000) },
   );
 });
 
@@ -390,7 +391,7 @@ test("any text at all gets an answer, and the same one each time", () => {
     fc.property(fc.string({ unit: "binary", maxLength: 200 }), (text) => {
       expect(touch(text, ALL)).toBe(touch(text, ALL));
     }),
-    { numRuns: 500 },
+    { numRuns: runs(500) },
   );
 });
 

@@ -12,6 +12,7 @@ import { jsonText } from "../../fuzz/json-texts.ts";
 import { readJson } from "../../fuzz/naive-json.ts";
 import { createRandom } from "../../fuzz/random.ts";
 import { cpuTime } from "../../support/cpu.ts";
+import { runs } from "../../support/runs.ts";
 
 function changed(text: string, change: TextChange, keys = true, isBody = true): string {
   const bytes = Buffer.from(text);
@@ -44,7 +45,7 @@ describe("texts are changed one by one", () => {
         // What stands between the changed strings is what stood there.
         expect(rest(after)).toBe(rest(text));
       }),
-      { numRuns: 1000 },
+      { numRuns: runs(1000) },
     );
   });
 
@@ -197,7 +198,7 @@ describe("stripping", () => {
           ).toBe(true);
         },
       ),
-      { numRuns: 2000 },
+      { numRuns: runs(2000) },
     );
   });
 

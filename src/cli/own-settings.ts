@@ -1,0 +1,83 @@
+import type { OwnAuth, OwnSettings } from "../config/merge-settings.ts";
+import type { AuditSettings, ListenPlace, LogSettings } from "../config/settings.ts";
+import type { Level } from "../record/log/log.ts";
+import type { Parsed } from "./command-line.ts";
+import { readCommand, readEnvironment, readPatterns, readTime, value } from "./settings.ts";
+import { showWord, usage } from "./usage.ts";
+
+/** What a command line says that a policy file could say as well. */
+export async function readOwnSettings(parsed: Parsed, env: NodeJS.ProcessEnv): Promise<OwnSettings> {
+  const { values, rest } = parsed;
+  const deny = values.has("deny") ? { deny: readPatterns(parsed, "deny") } : {};
+  const allow = values.has("allow") ? { allow: readPatterns(parsed, "allow") } : {};
+  const headers = values.has("header")
+    ? { headers: (await import("./header-settings.ts")).readHeaders(parsed, env) }
+    : {};
+  const listen = value(parsed, "listen");
+  return {
+    ...deny,
+    ...allow,
+    ...(rest === null ? {} : { command: readCommand(parsed) }),
+    ...option("url", value(parsed, "upstream")),
+    ...headers,
+    ...option("onLoss", value(parsed, "on-loss") as "exit" | "keep" | undefined),
+    env: readEnvironment(parsed),
+    ...option("cwd", value(parsed, "cwd")),
+    ...(listen === undefined ? {} : { listen: readPlace(listen) }),
+    ...option("auth", readAuth(parsed)),
+    ...option("issuer", value(parsed, "auth-issuer")),
+    ...option("audience", value(parsed, "auth-audience")),
+    timeouts: {
+      ...option("connection", readTime(parsed, "connect-timeout")),
+      ...option("toolList", readTime(parsed, "tools-timeout")),
+    },
+    audit: {
+      ...option("file", value(parsed, "audit")),
+      ...option("level", value(parsed, "audit-level") as AuditSettings["level"] | undefined),
+    },
+    log: readOwnLog(parsed),
+  };
+}
+
+/** What it says of the log alone. */
+export function readOwnLog(parsed: Parsed): Partial<LogSettings> {
+  return {
+    ...option("level", value(parsed, "log-level") as Level | undefined),
+    ...option("format", value(parsed, "log-format") as "text" | "json" | undefined),
+    ...option("file", value(parsed, "log-file")),
+  };
+}
+
+/** A member that is left out where it has no value. */
+function option<Name extends string, Value>(name: Name, value: Value | undefined): { readonly [K in Name]?: Value } {
+  return value === undefined ? {} : ({ [name]: value } as { readonly [K in Name]: Value });
+}
+
+/** A port, or a host and a port. */
+function readPlace(text: string): ListenPlace {
+  const match = /^(?:(\[[0-9a-fA-F:.]+\]|[^:[\]/]+):)?(\d{1,5})$/.exec(text);
+  const port = Number(match?.[2] ?? -1);
+  if (match === null || port < 0 || port > 65_535) {
+    throw usage(`Not a port: --listen ${showWord(text)}`, "Write a port such as --listen 8808, or host:port");
+  }
+  return { host: (match[1] ?? "127.0.0.1").replace(/^\[|\]$/g, ""), port };
+}
+
+function readAuth(parsed: Parsed): OwnAuth | undefined {
+  const file = value(parsed, "auth-tokens");
+  const jwks = value(parsed, "auth-jwks");
+  if (file !== undefined && jwks !== undefined) {
+    throw usage("Tokens come from a file or from an issuer, not from both", "Give --auth-tokens or --auth-jwks");
+  }
+  if (file !== undefined) return { kind: "tokens", file };
+  if (jwks === undefined) return undefined;
+  const issuer = value(parsed, "auth-issuer");
+  const audience = value(parsed, "auth-audience");
+  if (issuer === undefined || audience === undefined) {
+    throw usage(
+      "Keys alone do not say whose tokens to take",
+      "Give --auth-issuer and --auth-audience with --auth-jwks",
+    );
+  }
+  return { kind: "jwt", jwks, issuer, audience, scopes: [] };
+}
