@@ -1,3 +1,4 @@
+import { OWN_REVISION } from "../message/protocol.ts";
 import { askRule, compileRules, expressionsIn } from "../rules/compiled-rule.ts";
 import type { CelTest } from "../rules/cel.ts";
 import type { Part } from "../rules/fields.ts";
@@ -49,7 +50,7 @@ function part(value: object): Part {
   return { bytes, start: 0, end: bytes.length };
 }
 
-const REVISION = { protocolVersion: "2025-11-25", capabilities: {} };
+const REVISION = { protocolVersion: OWN_REVISION.stateful, capabilities: {} };
 
 const REQUEST: RuleView = {
   kind: "request",
