@@ -14,7 +14,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   policy: ["errors", "text", "message", "session"],
   action: ["message", "session", "policy"],
   rules: ["text", "message", "session", "store", "policy", "action"],
-  record: ["errors", "message", "session", "policy", "action"],
+  record: ["errors", "message", "session", "store", "policy", "action"],
   config: ["errors", "text", "message", "policy", "rules", "record"],
   relay: ["wire", "message", "session", "policy", "action", "rules", "record"],
   // The message room for the names of the protocol only.

@@ -53,6 +53,8 @@ export function createWorld({ log, reporter, witness, folder, fork, now }: World
     onTrouble: (error) => reporter.report("hold", `who listens to holds failed: ${String(error)}`),
   });
 
+  holds.listen({ held: (held) => witness.held(held), released: (held, end) => witness.released(held, end) });
+
   const onTrouble = (text: string): void => reporter.report("webhook", text);
 
   /** One for each that differs: those of two rules may be the same. */

@@ -16,6 +16,9 @@ import { type Hub, loadResultJudge, namesIn } from "./hub.ts";
 import type { SessionStatistics } from "./model.ts";
 import { stampPolicy } from "./policy-stamp.ts";
 
+// Loaded with the engine, which needs most of it anyway.
+export { nameServer } from "./server-name.ts";
+
 /** The rule engine of a proxy. */
 export interface Engine {
   /** Takes up another policy, whole or not at all. Says whether clients may see other tools by it. */

@@ -2,6 +2,7 @@ import type { NameSettings, PolicySettings } from "../config/settings.ts";
 import type { Pattern } from "../policy/patterns.ts";
 import type { Log } from "../record/log/log.ts";
 import type { Observer } from "../record/observers.ts";
+import type { ServerId } from "../session/session-view.ts";
 import type { Tap } from "../wire/tap.ts";
 import type { Engine } from "./engine.ts";
 import { tellPlainly } from "./happenings.ts";
@@ -10,6 +11,7 @@ import type { Limits, Timeouts } from "./limits.ts";
 import { type NamePolicy, openNamedPins, readNames } from "./names.ts";
 import { readPatterns } from "./options.ts";
 import type { ProxyOptions } from "./proxy-options.ts";
+import { nameUpstream } from "./upstream-name.ts";
 
 /** What judges: the hub of all conversations, and the engine for rules behind it. */
 export interface Judging {
@@ -22,6 +24,8 @@ interface Parts {
   readonly limits: Limits;
   readonly timeouts: Timeouts;
   readonly attached?: Attached;
+  /** The id of the server, if it is known already. */
+  readonly server?: ServerId;
 }
 
 /** Parts of ours that see what happens from inside, which a program that uses the library does not. */
@@ -36,7 +40,8 @@ export function needsEngine({ policy, interceptors = [], observe = false }: Prox
 }
 
 /** Makes the hub. What is an option takes the place of what a policy says. */
-export async function openHub(options: ProxyOptions, { log, limits, timeouts, attached = {} }: Parts): Promise<Hub> {
+export async function openHub(options: ProxyOptions, parts: Parts): Promise<Hub> {
+  const { log, limits, timeouts, attached = {} } = parts;
   const { audit = null, auditAll = false, policy = null, observe = false } = options;
   const deny = readToolPatterns(options, "deny");
   const allow = readToolPatterns(options, "allow");
@@ -44,9 +49,7 @@ export async function openHub(options: ProxyOptions, { log, limits, timeouts, at
   const pins = await openNamedPins(names, options, log);
   const judges = { deny, allow, names, pins, policy, observe };
   const observers = [...(attached.observers ?? []), ...(options.observers ?? []).map(tellPlainly)];
-  // Between a client and a child on stdio, what it takes to name the command is loaded only where somebody can see the name.
-  const isSeen = audit !== null || observers.length > 0 || needsEngine(options) || !isOnStdio(options);
-  const server = isSeen ? (await import("./server-name.ts")).nameServer(options) : null;
+  const server = parts.server ?? (await findName(options, audit !== null || observers.length > 0));
   const hub = createHub({
     ...judges,
     server,
@@ -66,8 +69,10 @@ export async function openHub(options: ProxyOptions, { log, limits, timeouts, at
   return hub;
 }
 
-function isOnStdio({ upstream, listen }: ProxyOptions): boolean {
-  return upstream === undefined && listen === undefined;
+/** The id of the server; null for a command if nothing can show it. Loading the code that masks secrets in commands takes a few milliseconds. */
+async function findName({ upstream, command = [] }: ProxyOptions, isSeen: boolean): Promise<ServerId | null> {
+  if (upstream !== undefined) return nameUpstream(upstream);
+  return isSeen ? (await import("./server-name.ts")).nameServer({ command }) : null;
 }
 
 /** The patterns for tools: those that are an option, or else those of the policy. */
@@ -95,8 +100,8 @@ function pick(lists: NameSettings, instead: NameSettings): NameSettings {
 
 /** Makes the hub and starts the engine. Rejects with a ProxyError where the policy cannot be followed. */
 export async function startJudging(options: ProxyOptions, parts: Parts): Promise<Judging> {
-  const { createEngine, NO_POLICY } = await import("./engine.ts");
-  const hub = await openHub(options, parts);
+  const { createEngine, nameServer, NO_POLICY } = await import("./engine.ts");
+  const hub = await openHub(options, { ...parts, server: nameServer(options) });
   const { command = [], upstream, policy = NO_POLICY, policyFolder = process.cwd(), observe = false } = options;
   const engine = await createEngine({
     hub,

@@ -30,14 +30,19 @@ export async function createChildService(
   const { paths, server, hub, limits, timeouts, log } = options;
   const [command, ...args] = server.command;
   const { env, cwd } = server;
-  const { server: id } = hub;
   const nursery =
     options.nursery ?? (await openNursery({ command, args, env, cwd, onTrouble: (text) => log.warn(text) }));
   const ends = new Set<ServerEnd>();
 
+  /** Names the command only now: most servers never end by themselves, and loading what masks secrets takes time. */
+  async function tellEnd(pid: number, code: number | null, signal: string | null): Promise<void> {
+    const { nameServer } = await import("./server-name.ts");
+    log.warn("a server ended", { pid, code, signal, server: nameServer(server) });
+  }
+
   async function open(listener: ServerListener, onEnd: () => void): Promise<ServerEnd> {
     const child = await nursery.take();
-    log.debug("started", { command, pid: child.pid, server: id });
+    log.debug("started", { command, pid: child.pid });
     const end = createChildEnd({
       child,
       listener,
@@ -47,9 +52,7 @@ export async function createChildService(
       tap: hub.tap,
       onEnd() {
         ends.delete(end);
-        void child.ended.then(({ code, signal }) =>
-          log.warn("a server ended", { pid: child.pid, code, signal, server: id }),
-        );
+        void child.ended.then(({ code, signal }) => tellEnd(child.pid, code, signal));
         onEnd();
       },
     });

@@ -1,5 +1,5 @@
 import { createRedaction } from "../rules/transform/redact.ts";
-import { parseAddress } from "../link/upstream/address.ts";
+import { nameUpstream } from "./upstream-name.ts";
 
 /** A server: at a URL, or a program and its arguments. */
 export interface ServerPlace {
@@ -13,10 +13,7 @@ export interface ServerPlace {
  * be taken for one that was never seen.
  */
 export function nameServer({ upstream, command = [] }: ServerPlace): string {
-  if (upstream !== undefined) {
-    const { origin, path } = parseAddress(upstream);
-    return origin + path.replace(/\?.*$/s, "");
-  }
+  if (upstream !== undefined) return nameUpstream(upstream);
   return hideSecrets(command).map(quote).join(" ");
 }
 

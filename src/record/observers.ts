@@ -4,6 +4,7 @@ import type { Decision } from "../policy/verdict.ts";
 import type { ClientInfo } from "../session/owner.ts";
 import type { ClientTransport, ServerId, SessionView } from "../session/session-view.ts";
 import type { Turn } from "../session/turn.ts";
+import type { Held, HoldEnd } from "../store/holds.ts";
 import type { CountName, Labels } from "./counts.ts";
 import type { PolicyStamp } from "./event.ts";
 import type { Reporter } from "./log/report.ts";
@@ -26,9 +27,9 @@ export type Happening =
       readonly outcome: Outcome;
       readonly stamp: PolicyStamp | undefined;
     }
-  /** A message waits for somebody to decide, or does not wait any more. */
+  /** A message waits for a person to decide, or does not wait any more. */
   | { readonly at: "held"; readonly held: Held }
-  | { readonly at: "released"; readonly held: Held; readonly by: string | null }
+  | { readonly at: "released"; readonly held: Held; readonly end: HoldEnd }
   /** A message that was too large to keep. */
   | {
       readonly at: "lost";
@@ -61,17 +62,6 @@ export interface Who {
   /** The revision that the handshake settled on; null before it. */
   readonly revision: string | null;
   readonly server: ServerId;
-}
-
-/** A message that waits for somebody to decide. */
-export interface Held {
-  readonly id: string;
-  readonly turn: Turn;
-  /** The rule that holds it. */
-  readonly rule: string;
-  /** Milliseconds since 1970: when it began to wait, and when the wait ends by itself. */
-  readonly since: number;
-  readonly deadline: number;
 }
 
 /** Is told what happens. What it throws is logged once and concerns nobody else. */

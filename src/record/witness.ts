@@ -5,13 +5,14 @@ import type { Direction } from "../message/message.ts";
 import type { Decision } from "../policy/verdict.ts";
 import type { ServerId, SessionView } from "../session/session-view.ts";
 import type { Turn } from "../session/turn.ts";
+import type { Held, HoldEnd } from "../store/holds.ts";
 import { classOf, describeJudged, describeLost, type EventClocks, TOO_LARGE_RULE } from "./audit-event.ts";
 import { type CountName, createCounts, type Labels } from "./counts.ts";
 import type { AuditEvent, PolicyStamp } from "./event.ts";
 import { createLoginRefusals, type LoginRefusal } from "./login-refusals.ts";
 import { describeRefusal, sender } from "./log/refusal.ts";
 import type { Reporter } from "./log/report.ts";
-import { createObservers, type Held, type Observer, whoIs } from "./observers.ts";
+import { createObservers, type Observer, whoIs } from "./observers.ts";
 
 /**
  * Is told all that happens, and tells those who should know: the audit log, which alone may refuse; then the counts and the
@@ -38,10 +39,10 @@ export interface Witness {
   closed(session: SessionView): void;
   /** The sessions that are open. */
   sessions(): readonly SessionView[];
-  /** A message waits for somebody to decide. */
+  /** A message waits for a person to decide. */
   held(held: Held): void;
-  /** It does not wait any more: somebody has decided, or nobody has in time. */
-  released(held: Held, by: string | null): void;
+  /** It does not wait any more: a person has decided, nobody has in time, or the client has gone. */
+  released(held: Held, end: HoldEnd): void;
   /** Another policy holds from now on. */
   changedPolicy(stamp: PolicyStamp): void;
   /** Adds an observer, and returns how to remove it. */
@@ -137,8 +138,8 @@ export function createWitness(options: WitnessOptions): Witness {
     held(held) {
       if (observers.size > 0) observers.tell({ at: "held", held });
     },
-    released(held, by) {
-      if (observers.size > 0) observers.tell({ at: "released", held, by });
+    released(held, end) {
+      if (observers.size > 0) observers.tell({ at: "released", held, end });
     },
     changedPolicy(stamp) {
       if (observers.size > 0) observers.tell({ at: "policy", version: stamp.version });

@@ -223,7 +223,7 @@ Nothing was started: without a valid policy nothing is let through
 });
 
 /** What a policy file takes. */
-const ENGINE = ["cli-config.cjs", "cli-reload.cjs", "fairlead.cjs", "proxy-engine.cjs", "proxy-server-name.cjs"];
+const ENGINE = ["cli-config.cjs", "cli-reload.cjs", "fairlead.cjs", "proxy-engine.cjs"];
 
 describe.concurrent("what is not used is not loaded", () => {
   const spy = join(folder, "spy.cjs");
@@ -257,6 +257,26 @@ describe.concurrent("what is not used is not loaded", () => {
       [...expected].sort((one, other) => (one < other ? -1 : 1)),
     );
   });
+});
+
+test("what names a command is not loaded where clients come by HTTP and nothing shows the name", async ({
+  startProgram,
+}) => {
+  const spy = join(folder, "spy-http.cjs");
+  const loaded = join(folder, "loaded-http");
+  writeFileSync(
+    spy,
+    `process.on("exit", () => require("fs").writeFileSync(process.env.LOADED, Object.keys(require.cache).join("\\n")));`,
+  );
+  const server = ["--listen", "0", "--", ...fixture("good.mjs")];
+  const program = startProgram([process.execPath, "--require", spy, COMMAND, ...server], {
+    env: { ...env, LOADED: loaded },
+  });
+  await program.complains("listening");
+  process.kill(program.pid, "SIGTERM");
+  await program.end();
+  expect(readFileSync(loaded, "utf8")).toContain("proxy-http-proxy.cjs");
+  expect(readFileSync(loaded, "utf8")).not.toContain("proxy-server-name.cjs");
 });
 
 function rule(condition: string): string {

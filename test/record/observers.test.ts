@@ -1,6 +1,6 @@
 import { describe, expect, test, vi } from "vitest";
 import { Unaudited } from "../../src/record/event.ts";
-import type { Happening, Held } from "../../src/record/observers.ts";
+import type { Happening } from "../../src/record/observers.ts";
 import { createWitness, type Witness } from "../../src/record/witness.ts";
 import { createSession } from "../../src/session/session.ts";
 import { denying, OPEN, stage } from "../support/play.ts";
@@ -71,19 +71,6 @@ describe("an observer", () => {
       { at: "counted", name: "fork", labels: { outcome: "same", rule: "rule:a" }, by: 2 },
       { at: "counted", name: "login", labels: { by: "us", rule: "http:unauthorized" }, by: 1 },
       { at: "policy", version: "v2" },
-    ]);
-  });
-
-  test("sees who holds a message, and who lets it go", () => {
-    const { witness } = makeWitness();
-    const seen: Happening[] = [];
-    witness.observe((happening) => seen.push(happening));
-    const held = { id: "h1", rule: "rule:ask", since: 1, deadline: 2 } as Held;
-    witness.held(held);
-    witness.released(held, "alice");
-    expect(seen).toEqual([
-      { at: "held", held },
-      { at: "released", held, by: "alice" },
     ]);
   });
 
