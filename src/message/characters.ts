@@ -1,4 +1,4 @@
-/** Bytes that end the plain run of a JSON string: control characters, the quote, the backslash. */
+/** Bytes that end a run of plain characters in a JSON string: control characters, the quote, the backslash. */
 export const ENDS_RUN = new Uint8Array(256);
 for (let byte = 0; byte < 0x20; byte++) ENDS_RUN[byte] = 1;
 ENDS_RUN[0x22] = 1;
