@@ -2,8 +2,8 @@ import { BACKSLASH } from "./characters.ts";
 import { createUnitReader, END_OF_STRING } from "./spelling.ts";
 
 /**
- * The folded form of a name. A careless peer might take two names with the same folded form for the same name: NFKC,
- * lower case, without invisible characters and whitespace.
+ * The folded form of a name: NFKC, lower case, without invisible characters and whitespace. A careless peer might take
+ * two names with the same folded form for the same name.
  */
 export function fold(name: string): string {
   if (PLAIN.test(name)) return name.toLowerCase();
@@ -46,7 +46,7 @@ export function isAlikeAt(bytes: Buffer, start: number, end: number, folded: Rea
   return seen !== null && folded.has(seen);
 }
 
-/** Longer than every key that is compared, in folded form. */
+/** Limit for a folded key: no known key is longer. */
 const MAX_ALIKE = 32;
 
 const units = createUnitReader();

@@ -15,7 +15,7 @@ import {
 } from "./characters.ts";
 import { MAX_ID_BYTES, readId, type Id } from "./id.ts";
 
-/** What is known of a message that was not kept: enough to answer the request that it is, or that it answers. */
+/** What is known of a message that was not kept: enough to send an error response, so that no peer waits forever. */
 export interface Gist {
   /** The id of the message, if it has exactly one and that is valid. */
   readonly id: Id | null;

@@ -12,7 +12,7 @@ export interface Method {
   readonly class: Class;
   /** Who may send it. */
   readonly sender: "client" | "server" | "both";
-  /** Whether it is a request, a notification, or unknown to us and therefore either. */
+  /** Whether it is a request, a notification, or unknown and therefore either. */
   readonly form: "request" | "notification" | "either";
   /** The member of `params` that names what a request is about. */
   readonly subject: "name" | "uri" | "taskId" | null;

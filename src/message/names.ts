@@ -4,7 +4,7 @@ import { readText } from "./text.ts";
 
 /** Reads strings that recur, such as names of tools, from a cache instead of decoding them each time. */
 export interface NameReader {
-  /** The text of the string at `span`, its quotes included. */
+  /** The text of the string at `span`, which includes the quotes. */
   read(bytes: Buffer, span: Span): string;
 }
 

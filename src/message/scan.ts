@@ -230,8 +230,8 @@ function walk(bytes: Buffer, view: DataView, at: number, end: number, maxDepth: 
 let afterKey = 0;
 
 /**
- * Reads a key that has not been learnt, and learns it. Sets `afterKey` to the offset after its colon. Null: no valid
- * key.
+ * Reads a key that has not been learnt, and learns it. Sets `afterKey` to the offset after its colon. Returns null if
+ * the key is not valid JSON.
  */
 function readKey(
   bytes: Buffer,

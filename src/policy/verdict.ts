@@ -17,7 +17,7 @@ export type Verdict =
       /** If set, a request is answered with this result instead of the error. JSON text. */
       readonly result?: Buffer;
     }
-  /** The message is not forwarded, and no error is sent. `reason` is the text for a peer that waits after all. */
+  /** The message is not forwarded, and no error is sent. `reason` is for the audit log, if there is one. */
   | { readonly do: "drop"; readonly reason?: string }
   /** The proxy answers the request itself. `result` is JSON text. */
   | { readonly do: "reply"; readonly result: Buffer }

@@ -43,7 +43,7 @@ export interface SideMemos {
   find(chain: string): Keepsake | null;
   keep(chain: string, memo: Keepsake): void;
   readonly bytes: number;
-  /** Counts the bytes of all open calls. Null while this call is not open. */
+  /** The counter of the call table, which includes these bytes while the call is open. Null while it is not. */
   counter: { bytes: number } | null;
 }
 

@@ -31,5 +31,5 @@ export interface SessionView {
   catalogue(era: Era): Catalogue;
 }
 
-/** The id of a server that was not named, in sessions where nothing shows it. */
+/** The id of a server that was not named, which happens only where the id is not shown. */
 export const UNNAMED_SERVER: ServerId = "server";

@@ -126,7 +126,7 @@ function decode(text: string, isStrict: boolean): string | null {
   }
 }
 
-/** Decoding cannot fail here: then decoding the whole path would have failed before. */
+/** If a segment cannot be decoded, neither can the whole path, and `readPlace` returns null anyway. */
 function decodeSegment(segment: string): string {
   return decode(segment, false) ?? segment;
 }

@@ -51,7 +51,7 @@ export function parseHead(text: string): Head | string {
     }
     at = end;
   }
-  // Security: a response with both is the means of response smuggling.
+  // Security: responses with both are used for response smuggling.
   if (chunked && length !== null) return "no clear length";
   // RFC 9112, 6.1: HTTP/1.0 does not define chunks, so an intermediary may have framed the body differently. The
   // connection must not be reused.

@@ -15,7 +15,7 @@ export interface ResponseSink {
 export interface ResponseReader {
   /** Starts to read the next response. Bytes that arrive while no response is expected are a fault. */
   expect(sink: ResponseSink, method: string): void;
-  /** Reads a chunk. Returns the number of steps that took: one for most chunks, thousands if HTTP chunks are tiny. */
+  /** Reads a chunk. Returns the number of steps it took: one for most chunks, thousands if HTTP chunks are tiny. */
   push(chunk: Buffer): number;
   /** The connection ended. `isBroken` says that it ended with an error. */
   end(isBroken?: boolean): void;

@@ -46,7 +46,7 @@ export function maskHeaders(raw: readonly string[]): TapHeaders {
   return masked;
 }
 
-/** A path for a tap. In the query only a session id is shown, which HTTP+SSE has there. */
+/** A path for a tap. In the query only a session id is shown, because HTTP+SSE puts it there. */
 export function maskPath(path: string): string {
   const question = path.indexOf("?");
   if (question < 0) return path;
