@@ -30,8 +30,8 @@ export interface NameFilterOptions {
 }
 
 /**
- * Makes a filter from checked patterns. A text is hidden if it is denied in any reading, or not allowed in every
- * reading. The server's other names are not known here, so deny patterns are also run without regard to case.
+ * Makes a filter from checked patterns. A text is hidden if any of its readings is denied, or if any of them is
+ * not allowed. The server's other names are not known here, so deny patterns are also run without regard to case.
  */
 export function createNameFilter({ deny, allow, read, onHang = () => {} }: NameFilterOptions): NameFilter {
   const denying = [...deny, ...deny.map(({ source }) => ({ source, expression: compilePattern(source, "i") }))];

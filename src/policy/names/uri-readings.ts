@@ -56,7 +56,7 @@ function readLink(text: string, link: Link, all: Set<string>, each: string[][]):
     const others = link.strangers(reading).flatMap((prefix) => paths.map((path) => prefix + path));
     for (const one of [...whole, ...others]) {
       const bare = one.endsWith("/") ? one.slice(0, -1) : one;
-      // A URI means the same with and without a slash at its end.
+      // With and without a slash at the end, so that a deny pattern for the content of a folder also hides the folder.
       for (const rest of rests) all.add(`${bare}${rest}`).add(`${bare}/${rest}`);
     }
     // The loose reading cuts off what follows a colon, which names a stream of an NTFS file. An opaque URI is not a
