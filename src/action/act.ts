@@ -4,7 +4,9 @@ import type { Verdict } from "../policy/verdict.ts";
 import type { Turn } from "../session/turn.ts";
 import { NOTHING, type Outcome, UNTOUCHED } from "./outcome.ts";
 
-/** Turns a verdict into what leaves. Parking is not for here: who parks waits first, and acts on what comes after. */
+/**
+ * Turns a verdict into an outcome. `park` is not handled here: the caller waits first, and acts on the next verdict.
+ */
 export function act(verdict: Exclude<Verdict, { do: "park" }>, turn: Turn): Outcome {
   switch (verdict.do) {
     case "pass":
@@ -30,7 +32,7 @@ export function act(verdict: Exclude<Verdict, { do: "park" }>, turn: Turn): Outc
   }
 }
 
-/** Whoever waits gets one answer: the sender of a request, or for an answer the one it was meant for. */
+/** Answers the peer that waits: the sender of a refused request, or the peer that a refused response was meant for. */
 function refuse({ error, result }: Extract<Verdict, { do: "deny" }>, turn: Turn): Outcome {
   if (turn.answers !== undefined) return { onward: composeError(turn.answers.id, error), back: null };
   const { envelope } = turn.message;

@@ -8,13 +8,15 @@ import type { Field } from "../message/field.ts";
 import type { Json } from "../message/json.ts";
 import { encodeJson } from "./encode.ts";
 
-/** What a change comes to: edits of the message's bytes, none where nothing changes; or why it cannot be made. */
+/** The result of a change: edits of the message's bytes (none if nothing changes), or why it cannot be made. */
 export type Change = { readonly edits: readonly Edit[] } | { readonly problem: string };
 
-/** Steps from a value to one inside of it. A number is an index in an array, a key in an object; "-" is behind the last element. */
+/**
+ * Steps from a value to one inside it. A number is an index in an array and a key in an object; "-" is after the end.
+ */
 export type Steps = Field["steps"];
 
-/** Sets a value in the params of a request or notification. They are made where there are none. */
+/** Sets a value in the params of a request or notification. Missing params are created. */
 export function setParam(message: Message, field: Field, value: Json): Change {
   const { envelope } = message;
   if (envelope.kind !== "request" && envelope.kind !== "notification") return problem("it has no params");
@@ -22,20 +24,20 @@ export function setParam(message: Message, field: Field, value: Json): Change {
   if (text === null) return problem("the value is not JSON");
   if (field.steps.length === 0 && !text.startsWith("{")) return problem("params have to be an object");
   if (envelope.params !== null) return setAt(message.bytes, envelope.params, field.steps, text);
-  // None at all, or null: both say the same.
+  // Missing params and null mean the same.
   const built = buildMissing(field.steps, text);
   if (typeof built !== "string") return built;
   if (!built.startsWith("{")) return problem("params have to be an object");
   return setAt(message.bytes, rootOf(message), ["params"], built);
 }
 
-/** Takes a value out of the params of a request or notification. */
+/** Removes a value from the params of a request or notification. */
 export function removeParam({ bytes, envelope }: Message, field: Field): Change {
   if (envelope.kind !== "request" && envelope.kind !== "notification") return problem("it has no params");
   return envelope.params === null ? NO_CHANGE : removeAt(bytes, envelope.params, field.steps);
 }
 
-/** Sets a value in the result of an answer. */
+/** Sets a value in the result of a response. */
 export function setResult({ bytes, envelope }: Message, field: Field, value: Json): Change {
   if (envelope.kind !== "result") return problem("it has no result");
   const text = encodeJson(value);
@@ -43,8 +45,8 @@ export function setResult({ bytes, envelope }: Message, field: Field, value: Jso
 }
 
 /**
- * Puts JSON text where the steps lead, from the value at `root`. What is there gives way; a member
- * that is not there is added, with the objects on the way to it. An array grows by one at its end.
+ * Writes JSON text at the place that the steps lead to, from the value at `root`. A value that is there is replaced. A
+ * missing member is added, with the missing objects that contain it. An array can grow by one element at its end.
  */
 export function setAt(bytes: Buffer, root: Span, steps: Steps, text: string): Change {
   let at = root.start;
@@ -64,7 +66,7 @@ export function setAt(bytes: Buffer, root: Span, steps: Steps, text: string): Ch
   return { edits: [{ span, by: Buffer.from(text) }] };
 }
 
-/** Takes out what the steps lead to, with one comma. Where nothing is there, nothing is to be done. */
+/** Removes the value that the steps lead to, with one comma. If there is none, nothing changes. */
 export function removeAt(bytes: Buffer, root: Span, steps: Steps): Change {
   if (steps.length === 0) return problem("the whole of it cannot be taken out");
   const parent = seekAll(bytes, root.start, steps.slice(0, -1));
@@ -74,7 +76,7 @@ export function removeAt(bytes: Buffer, root: Span, steps: Steps): Change {
   return { edits: cutElements(items, (index) => items[index].value === value) };
 }
 
-/** Puts an element before the one at `index` of the array at `span`. */
+/** Inserts an element before the one at `index` of the array at `span`. */
 export function insertElement(bytes: Buffer, span: Span, index: number, text: string): Change {
   const elements = listElements(bytes, span);
   if (index > elements.length) return problem("the array is too short");
@@ -83,14 +85,14 @@ export function insertElement(bytes: Buffer, span: Span, index: number, text: st
   return { edits: [{ span: { start: place, end: place }, by: Buffer.from(`${text},`) }] };
 }
 
-/** What stands in the value that the steps lead to, or null. */
+/** The span of the value that the steps lead to, or null. */
 export function findAt(bytes: Buffer, root: Span, steps: Steps): Span | null {
   if (steps.length === 0) return root;
   const start = seekAll(bytes, root.start, steps);
   return start < 0 ? null : { start, end: endOfValue(bytes, start) };
 }
 
-/** The one change that changes nothing. */
+/** A change that changes nothing. */
 export const NO_CHANGE: Change = { edits: [] };
 
 /** A change that cannot be made. */
@@ -110,14 +112,14 @@ function seekAll(bytes: Buffer, start: number, steps: Steps): number {
 /** What one step leads to. */
 interface Sought {
   readonly isArray: boolean;
-  /** Where the value begins, or -1. Nothing behind that is looked at: it may be long. */
+  /** Where the value begins, or -1. The value itself is not read, because it may be long. */
   readonly value: number;
-  /** Where it is not there: how many items there are, and where the last one ends, or -1. */
+  /** If the value is missing: how many items there are, and where the last one ends, or -1. */
   readonly count: number;
   readonly last: number;
 }
 
-/** Takes one step into a value; null where it is no object and no array. */
+/** Takes one step into a value. Null if it is neither an object nor an array. */
 function seek(bytes: Buffer, start: number, step: string | number): Sought | null {
   const isArray = bytes[start] === OPEN_ARRAY;
   if (!isArray && bytes[start] !== OPEN_OBJECT) return null;
@@ -145,7 +147,7 @@ interface Item extends Span {
   readonly value: number;
 }
 
-/** The members of an object or the elements of an array, from their first byte to their last. */
+/** The members of an object or the elements of an array, each with its whole span. */
 function look(bytes: Buffer, start: number): Item[] {
   const span = { start, end: start };
   const items: Item[] = [];
@@ -155,13 +157,13 @@ function look(bytes: Buffer, start: number): Item[] {
   return items;
 }
 
-/** Behind the bracket; in an empty value with space in it, before that space. */
+/** Where the first item goes: after the bracket, and before any whitespace in an empty object or array. */
 function beginOf(bytes: Buffer, start: number): number {
   const at = skipSpace(bytes, start + 1);
   return bytes[at] === CLOSE_OBJECT || bytes[at] === CLOSE_ARRAY ? start + 1 : at;
 }
 
-/** Adds an item to the value at `start`, behind the last one, which ends at `last`. */
+/** Adds an item to the object or array at `start`, after its last item, which ends at `last`. */
 function insert(bytes: Buffer, start: number, last: number, text: string): Change {
   const place = last < 0 ? beginOf(bytes, start) : last;
   return { edits: [{ span: { start: place, end: place }, by: Buffer.from(last < 0 ? text : `,${text}`) }] };
@@ -171,7 +173,7 @@ function rootOf({ bytes, start, end }: Message): Span {
   return { start: skipSpace(bytes, start), end };
 }
 
-/** JSON text with what the steps ask for around it: objects, and arrays of one element. */
+/** Wraps JSON text in what the steps need: objects, and arrays of one element. */
 function buildMissing(steps: Steps, text: string): string | { readonly problem: string } {
   let built = text;
   for (const step of steps.toReversed()) {
@@ -188,7 +190,7 @@ function noElement(steps: Steps, nth: number, count: number): string {
   return `${array} has ${count} elements and none at ${steps[nth]}`;
 }
 
-/** The first steps, for people. */
+/** The first steps as text, for error messages. */
 function show(steps: Steps, count: number): string {
   return count === 0 ? "it" : `/${steps.slice(0, count).join("/")}`;
 }

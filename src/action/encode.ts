@@ -1,8 +1,8 @@
 import type { Json } from "../message/json.ts";
 
 /**
- * Compact JSON of a value, integers beyond 2^53 exact. Null where there is none: a number that is
- * not finite, something that is no value of JSON, or one that is nested deeper than any message.
+ * Compact JSON of a value, with exact integers beyond 2^53. Null if it cannot be encoded: it contains a number that is
+ * not finite or something that is not a JSON value, or it is nested deeper than a message may be.
  */
 export function encodeJson(value: unknown): string | null {
   try {
@@ -15,7 +15,7 @@ export function encodeJson(value: unknown): string | null {
 
 const NO_JSON = new Error("no JSON");
 
-/** Deeper messages are refused; this also ends the walk through a value that contains itself. */
+/** Deeper messages are refused. The limit also stops the recursion in a value that contains itself. */
 const MAX_DEPTH = 128;
 
 function encode(value: Json, depth: number): string {
@@ -41,12 +41,12 @@ function encode(value: Json, depth: number): string {
 }
 
 function encodeObject(value: { readonly [key: string]: Json }, depth: number): string {
-  // A date or a map would lose what it holds without a word.
+  // A Date or a Map would silently lose its content.
   const prototype: unknown = Object.getPrototypeOf(value);
   if (prototype !== null && Object.getPrototypeOf(prototype) !== null) throw NO_JSON;
   const members: string[] = [];
   for (const [key, member] of Object.entries(value)) {
-    // As JSON.stringify has it: a member that was taken away by setting it to undefined is none.
+    // Like JSON.stringify: a member that was removed by setting it to undefined is left out.
     if (member !== undefined) members.push(`${JSON.stringify(key)}:${encode(member, depth + 1)}`);
   }
   return `{${members.join(",")}}`;

@@ -14,15 +14,15 @@ import { createEndFinder, type FindEnd } from "../message/ends.ts";
 import { afterString, skipSpace } from "../message/members.ts";
 import { readText } from "../message/text.ts";
 
-/** A value in bytes that have been validated. */
+/** A value in validated bytes. */
 export interface Placed {
   readonly bytes: Buffer;
   readonly span: Span;
 }
 
 /**
- * The edits that make one value say what another says. What is the same in both keeps its bytes, also a number that the
- * other's author could only read rounded. New members come last, whatever their order in the other.
+ * The edits that make `value` equal to `wanted`. Equal parts keep their bytes; so does a number that the author of
+ * `wanted` could only read rounded. New members are added at the end, whatever their position in `wanted`.
  */
 export function follow(value: Placed, wanted: Placed): Edit[] {
   const edits: Edit[] = [];
@@ -67,7 +67,7 @@ export function follow(value: Placed, wanted: Placed): Edit[] {
     for (let index = 0; index < kept; index++) {
       compare({ bytes: one.bytes, span: elements[index] }, { bytes: other.bytes, span: next[index] }, found);
     }
-    // All that is cut stands behind what is kept.
+    // The removed elements come after all kept ones, so the edits stay in order.
     for (const cut of cutElements(elements, (index) => index >= next.length)) found.push(cut);
     const added = next.slice(kept).map((span) => copy({ bytes: other.bytes, span }));
     append(one, elements, kept, added, found);
@@ -103,7 +103,7 @@ function listElements({ bytes, span }: Placed, endOf: FindEnd): Span[] {
   return elements;
 }
 
-/** Adds what is new behind the last item of an object or array. */
+/** Adds new items after the last item of an object or array. */
 function append({ span }: Placed, items: readonly Span[], kept: number, added: readonly Buffer[], edits: Edit[]): void {
   if (added.length === 0) return;
   const place = items.at(-1)?.end ?? span.start + 1;
@@ -122,7 +122,7 @@ function isSameScalar(value: Placed, wanted: Placed): boolean {
   if (!NUMBER.test(one) || !NUMBER.test(other)) return false;
   const number = canonicalNumber(other);
   if (canonicalNumber(one) === number) return true;
-  // Who reads numbers as most do cannot give back more than this.
+  // Most readers parse numbers as doubles and can only return the rounded number, so it counts as unchanged.
   const rounded = Number(one);
   return Number.isFinite(rounded) && canonicalNumber(JSON.stringify(rounded)) === number;
 }
@@ -137,7 +137,7 @@ function spelled({ bytes, span }: Placed): string {
   return bytes.toString("latin1", span.start, span.end);
 }
 
-/** A value as it is spelled, on one line. */
+/** A value with its spelling, on one line. */
 function copy({ bytes, span }: Placed): Buffer {
   return flatten({ bytes, ...span, ascii: false });
 }

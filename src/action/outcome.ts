@@ -1,19 +1,19 @@
 import type { Turn } from "../session/turn.ts";
 
-/** What does happen to a message: what goes on, and what goes back to its sender. */
+/** What happens to a message: what is forwarded, and what is sent back to its sender. */
 export interface Outcome {
   readonly onward: "untouched" | "nothing" | Buffer;
   readonly back: Buffer | null;
-  /** Whether `onward` are the bytes that came: a message that had to wait leaves with a copy of its own. */
+  /** Whether `onward` equals the received bytes: a held message is forwarded from a copy, not as "untouched". */
   readonly isUnchanged?: boolean;
-  /** What the message was in its conversation, for links that have more than one way to send it. More than one in a batch. */
+  /** The turns of the message, for links that have more than one way to send it. A batch has several. */
   readonly turns?: readonly Turn[];
-  /** Who refused it, for links that say so in their own manner. */
+  /** The rule that decided, for links that report a refusal in their own way. */
   readonly rule?: string | null;
 }
 
-/** It goes on as it came. */
+/** The message is forwarded unchanged. */
 export const UNTOUCHED: Outcome = { onward: "untouched", back: null };
 
-/** Nothing goes anywhere. */
+/** Nothing is forwarded, and nothing is sent back. */
 export const NOTHING: Outcome = { onward: "nothing", back: null };

@@ -1,4 +1,4 @@
-/** The one text of a JSON number: its digits without zeros at either end, and a power of ten. */
+/** The canonical text of a JSON number: its digits without leading and trailing zeros, and a power of ten. */
 export function canonicalNumber(text: string): string {
   if (text.length <= MAX_PLAIN && PLAIN.test(text)) return text;
   const [, minus, whole, fraction = "", exponent = "0"] = NUMBER.exec(text) ?? [];
@@ -10,7 +10,7 @@ export function canonicalNumber(text: string): string {
   while (all[last - 1] === "0") last--;
   const digits = `${minus}${all.slice(first, last)}`;
   const size = exponent.replace(/^(-?)0+(?=\d)/, "$1");
-  // Beyond all bounds: such numbers are told apart by how they are spelled.
+  // The exponent is too large to compute with, so it stays as text: equal numbers may get different texts here.
   if (size.length > MAX_EXPONENT) return `${digits}e${size}:${last - whole.length}`;
   const power = Number(size) + all.length - last - fraction.length;
   return power >= 0 && power <= MAX_ZEROS ? digits + "0".repeat(power) : `${digits}e${power}`;
@@ -19,7 +19,8 @@ export function canonicalNumber(text: string): string {
 const PLAIN = /^(?:0|-?[1-9]\d*)$/;
 const NUMBER = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]\+?(-?\d+))?$/;
 
-// So that 1e2 is 100. What is short and plain has no more zeros than that.
+// Powers of ten up to MAX_ZEROS are written out, so that 1e2 becomes 100. A plain integer of at most MAX_PLAIN digits
+// cannot have more zeros than that, so it is canonical already.
 const MAX_ZEROS = 400;
 const MAX_PLAIN = 300;
 const MAX_EXPONENT = 14;

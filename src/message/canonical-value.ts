@@ -1,7 +1,7 @@
 import { canonicalNumber } from "./canonical-number.ts";
 import type { Json } from "./json.ts";
 
-/** The canonical text of a value that was read already: the same as `canonicalText` makes of its JSON. */
+/** The canonical text of a parsed value: the same text that `canonicalText` makes from its JSON. */
 export function canonicalValue(value: Json): string {
   if (typeof value === "number" || typeof value === "bigint") return canonicalNumber(String(value));
   if (typeof value !== "object" || value === null) return JSON.stringify(value);

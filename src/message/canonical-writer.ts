@@ -2,29 +2,30 @@ import { BACKSLASH, COMMA, QUOTE } from "./characters.ts";
 import { sortKeys } from "./sort-keys.ts";
 import { createUnitReader, END_OF_STRING } from "./spelling.ts";
 
-/** Writes the one text of a value, piece by piece. */
+/** Writes the canonical text of a value, piece by piece. */
 export interface CanonicalWriter {
-  /** What stands between two places of the input. Neighbours are copied in one go. */
+  /** Copies a range of the input. Adjacent ranges are copied in one operation. */
   copy(start: number, end: number): void;
   byte(byte: number): void;
-  /** A text of ASCII. */
+  /** Writes ASCII text. */
   text(text: string): void;
-  /** The string between two places of the input, which are behind and before its quotes. It has escapes in it. */
+  /** Writes a string that contains escapes. `start` and `end` are offsets in the input, without the quotes. */
   string(start: number, end: number): void;
-  /** How much has been written. */
+  /** How many bytes have been written. */
   position(): number;
   /**
-   * Puts members in the order of their keys. Two places for each, from `base` to `top`: where it begins in what was written
-   * and where it ends. They are next to each other, with a comma between them, and nothing was written behind them.
+   * Sorts the members of an object by their keys. `places` holds two output offsets for each member, from `base` to
+   * `top`: where it begins and where it ends. The members are adjacent, separated by commas, and are the last thing
+   * written.
    */
   reorder(places: Int32Array, base: number, top: number): void;
   end(): Buffer;
 }
 
-/** Larger texts are not written. Numbers grow where their zeros are written out. */
+/** Limit for the canonical text. It can be larger than the input, because zeros of numbers are written out. */
 const MAX_CANONICAL_BYTES = 128 * 1024 * 1024;
 
-/** Makes a writer for a value of about so many bytes. */
+/** Makes a writer for a value of about `expected` bytes. */
 export function createCanonicalWriter(
   bytes: Buffer,
   expected: number,
@@ -32,10 +33,10 @@ export function createCanonicalWriter(
 ): CanonicalWriter {
   let output = Buffer.allocUnsafe(expected + 64);
   let length = 0;
-  // What is still to be copied from the input.
+  // The range of the input that has still to be copied.
   let from = 0;
   let to = 0;
-  let spare = Buffer.allocUnsafe(64); // what was written, while it is put in order
+  let spare = Buffer.allocUnsafe(64); // holds a copy of the members while they are sorted
 
   function makeRoom(more: number): void {
     if (length + more <= output.length) return;
@@ -78,7 +79,7 @@ export function createCanonicalWriter(
     },
     string(start, end) {
       flush();
-      // No escape is shorter than what it stands for, and none that has to stay is longer than it was.
+      // The output never needs more room: no escape is shorter than its character, and a kept escape does not grow.
       makeRoom(end - start + 2);
       output[length++] = QUOTE;
       length = writeUnits(units.begin(bytes, start).read, output, length);
@@ -107,7 +108,7 @@ export function createCanonicalWriter(
   };
 }
 
-/** To call for a copy costs more than to copy a few bytes one by one. */
+/** Copies bytes. For a few bytes a loop is cheaper than a call of `copy`. */
 function move(source: Buffer, start: number, end: number, target: Buffer, at: number): void {
   if (end - start > 64) source.copy(target, at, start, end);
   else for (let place = start, into = at; place < end;) target[into++] = source[place++];
@@ -115,10 +116,10 @@ function move(source: Buffer, start: number, end: number, target: Buffer, at: nu
 
 const units = createUnitReader();
 
-/** Writes a string as JSON.stringify does, in UTF-8. Returns where it ends. */
+/** Writes a string as JSON.stringify does, in UTF-8. Returns the offset of its end. */
 function writeUnits(read: () => number, target: Buffer, start: number): number {
   let at = start;
-  let high = 0; // the first half of a pair, while it is not certain that it is one
+  let high = 0; // a high surrogate whose low surrogate has not been read yet
   for (let unit = read(); unit !== END_OF_STRING; unit = read()) {
     if (high !== 0) {
       if (unit >= 0xdc00 && unit <= 0xdfff) {

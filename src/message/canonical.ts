@@ -15,28 +15,28 @@ import { afterString, endOfValue, skipSpace } from "./members.ts";
 import { createCanonicalWriter } from "./canonical-writer.ts";
 import { compareStrings, isSpelled } from "./spelling.ts";
 
-/** How the one text of a value is written. */
+/** How the canonical text of a value is written. */
 export interface CanonicalOptions {
-  /** Members of the value itself that are left out. */
+  /** Keys to leave out, at the top level of the value only. */
   readonly without?: readonly string[];
   /**
-   * `exact` gives all spellings of a number one text, by the exact value and not by what fits into a number of ours.
+   * `exact` writes all spellings of a number as one text, by its exact value and not by the nearest double.
    * `spelled` leaves numbers as they are.
    */
   readonly numbers?: "exact" | "spelled";
-  /** Told about work beyond one walk over the bytes, in steps of about ten nanoseconds, before it is done. It may throw. */
+  /** Called before work beyond the one pass over the bytes, with its cost in steps of about 10 ns. It may throw. */
   readonly onWork?: (steps: number) => void;
 }
 
 /**
- * The one text of a value, however it was spelled: no space, keys in order, strings in one form (RFC 8785, but for
- * numbers). The bytes have been validated; they are walked over once, however deep they are.
+ * The canonical text of a value, however it was spelled: no whitespace, sorted keys, one form for strings (RFC 8785,
+ * except for numbers). The bytes must have been validated; they are read in one pass at any depth.
  */
 export function canonicalBytes(bytes: Buffer, span: Span, options: CanonicalOptions = {}): Buffer {
   const { without = NONE, numbers = "exact", onWork = NOBODY } = options;
   const writer = createCanonicalWriter(bytes, span.end - span.start, onWork);
   const isExact = numbers === "exact";
-  // The places in the output of all members of the objects that are open: where each begins and where it ends.
+  // Output offsets of all members of the objects that are open: where each member begins and ends.
   let places = new Int32Array(64);
   let top = 0;
 
@@ -91,7 +91,7 @@ export function canonicalBytes(bytes: Buffer, span: Span, options: CanonicalOpti
     writer.copy(start, start + 1);
     const base = top;
     let isSorted = true;
-    let before = -1; // where the key before begins
+    let before = -1; // where the previous key begins
     for (let at = skipSpace(bytes, start + 1); ;) {
       if (bytes[at] === CLOSE_OBJECT) {
         if (!isSorted) writer.reorder(places, base, top);
@@ -124,7 +124,7 @@ export function canonicalBytes(bytes: Buffer, span: Span, options: CanonicalOpti
   return writer.end();
 }
 
-/** The same as text. */
+/** Like `canonicalBytes`, as text. */
 export function canonicalText(bytes: Buffer, span: Span, without: readonly string[] = NONE): string {
   return canonicalBytes(bytes, span, { without }).toString("utf8");
 }
@@ -138,7 +138,7 @@ function isUnescaped(bytes: Buffer, start: number, end: number): boolean {
   return true;
 }
 
-/** Whether a number is spelled as all spellings of it are written. */
+/** Whether a number is an integer that is canonical already. */
 function isPlainInteger(bytes: Buffer, start: number, end: number): boolean {
   if (bytes[start] === ZERO) return end === start + 1;
   if (end - start > MAX_PLAIN_DIGITS) return false;

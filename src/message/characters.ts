@@ -1,4 +1,4 @@
-/** Bytes that end the plain run of a JSON string: control characters, the quote, the backslash. */
+/** Bytes that end a run of plain characters in a JSON string: control characters, the quote, the backslash. */
 export const ENDS_RUN = new Uint8Array(256);
 for (let byte = 0; byte < 0x20; byte++) ENDS_RUN[byte] = 1;
 ENDS_RUN[0x22] = 1;
@@ -13,7 +13,7 @@ ESCAPE["u".charCodeAt(0)] = 2;
 export const HEX = new Uint8Array(256);
 for (const digit of "0123456789abcdefABCDEF") HEX[digit.charCodeAt(0)] = 1;
 
-/** The bytes the grammar of JSON is made of, by name. */
+/** The bytes of the JSON grammar, by name. */
 export const TAB = 0x09;
 export const LF = 0x0a;
 export const CR = 0x0d;

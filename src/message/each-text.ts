@@ -2,19 +2,19 @@ import { CLOSE_ARRAY, CLOSE_OBJECT, COLON, OPEN_ARRAY, OPEN_OBJECT, QUOTE } from
 import type { Span } from "./envelope.ts";
 import { afterString, endOfValue, skipSpace } from "./members.ts";
 
-/** One string of a message. */
+/** Where one string of a message is. */
 export interface TextPlace {
-  /** With its quotes. */
+  /** The span includes the quotes. */
   readonly start: number;
   readonly end: number;
   readonly isKey: boolean;
-  /** In how many objects and arrays of the value it stands: 1 for a member of the value itself, 0 for a value that is a string. */
+  /** How many objects and arrays of the value contain the string. 0 if the value itself is the string. */
   readonly depth: number;
 }
 
 /**
- * Calls `visit` for each string in the value at `span`, keys included, in order. Where it says false of a key, the
- * member's value is not looked into. The bytes have been validated; they are walked over once, however deep they are.
+ * Calls `visit` for each string in the value at `span`, keys included, in order. If `visit` returns false for a key,
+ * the value of that member is skipped. The bytes must have been validated; they are read in one pass at any depth.
  */
 export function eachText(bytes: Buffer, span: Span, visit: (place: TextPlace) => boolean): void {
   let depth = 0;

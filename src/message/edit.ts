@@ -1,13 +1,13 @@
 import type { Span } from "./envelope.ts";
 import type { Payload } from "./message.ts";
 
-/** One change to the bytes of a message: what stands at `span` gives way to `by`. */
+/** One change to the bytes of a message: the bytes at `span` are replaced by `by`. */
 export interface Edit {
   readonly span: Span;
   readonly by: Buffer;
 }
 
-/** The bytes of a message with all edits made, each other byte as it was. Edits are in order and do not overlap. */
+/** The bytes of a message with all edits applied. No other byte changes. Edits must be in order and not overlap. */
 export function splice({ bytes, start, end }: Payload, edits: readonly Edit[]): Buffer {
   const pieces: Buffer[] = [];
   let at = start;
@@ -20,8 +20,8 @@ export function splice({ bytes, start, end }: Payload, edits: readonly Edit[]): 
 }
 
 /**
- * The edits that cut elements out of an array. With each goes one comma and the space around it,
- * so that what is left reads as if they had never been there.
+ * The edits that remove elements from an array. Each removal takes one comma and the whitespace around it along, so
+ * that the array that is left shows no trace of them.
  */
 export function cutElements(elements: readonly Span[], isCut: (index: number) => boolean): Edit[] {
   const edits: Edit[] = [];
@@ -33,7 +33,7 @@ export function cutElements(elements: readonly Span[], isCut: (index: number) =>
       continue;
     }
     if (open >= 0) {
-      // Before a kept element the cut reaches up to it; at the end it begins behind the last kept one.
+      // A cut ends where the next kept element starts. At the end of the array it starts after the last kept element.
       const last = index === elements.length;
       const start = last && kept >= 0 ? elements[kept].end : elements[open].start;
       const end = last ? elements[index - 1].end : elements[index].start;

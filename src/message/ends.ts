@@ -2,19 +2,19 @@ import { CLOSE_ARRAY, CLOSE_OBJECT, OPEN_ARRAY, OPEN_OBJECT, QUOTE } from "./cha
 import type { Span } from "./envelope.ts";
 import { afterString, endOfValue } from "./members.ts";
 
-/** Says where the value ends that begins at a place. */
+/** Returns the end of the value that begins at `at`. */
 export type FindEnd = (at: number) => number;
 
-/** In less than this the end of a value is looked for each time. */
+/** Values smaller than this are not indexed: the end is searched for on each call. */
 const SMALL_BYTES = 65_536;
 
-/** Objects and arrays up to this size are not in the index: to walk over one costs no more than to find it there. */
+/** Objects and arrays up to this size are not in the index: skipping one costs no more than an index lookup. */
 const MAX_WALKED_BYTES = 16;
 
 /**
- * Makes a way to find the ends of values inside of the value at `span`. Whoever goes through all levels of a value asks for
- * the end of the same bytes once for each level, so those of a large value are all found in one walk. The bytes have been
- * validated.
+ * Makes a function that finds the ends of values inside the value at `span`. A caller that descends through all levels
+ * of a value would read the same bytes once per level, so for a large value all ends are found in one pass. The bytes
+ * must have been validated.
  */
 export function createEndFinder(bytes: Buffer, span: Span): FindEnd {
   if (span.end - span.start < SMALL_BYTES) return (at) => endOfValue(bytes, at);
@@ -55,7 +55,7 @@ function indexContainers(bytes: Buffer, span: Span): { readonly starts: Int32Arr
       case CLOSE_ARRAY: {
         const nth = open.pop() ?? 0;
         ends[nth] = at + 1;
-        // The last one that was opened has none inside of it that were kept.
+        // A small container is removed if it is the last entry: then no container inside it is in the index.
         if (at + 1 - starts[nth] <= MAX_WALKED_BYTES && nth === count - 1) count--;
         break;
       }

@@ -10,33 +10,33 @@ import { readText } from "./text.ts";
 
 export type { Span } from "./payload.ts";
 
-/** Somebody asks and waits. */
+/** A request: its sender waits for a response. */
 export interface RequestEnvelope {
   readonly kind: "request";
   readonly id: Id;
   readonly method: Method;
   readonly params: Span | null;
-  /** The text that says what it is about, where its method has such a thing: the string in its quotes. */
+  /** The value of the param that names what the request is about, if its method has one: a string with its quotes. */
   readonly subject: Span | null;
-  /** The value of `_meta` in its params, where that is an object. */
+  /** The value of `_meta` in its params, if that is an object. */
   readonly meta: Span | null;
 }
 
-/** Somebody says, and does not wait. */
+/** A notification: it has no response. */
 export interface NotificationEnvelope {
   readonly kind: "notification";
   readonly method: Method;
   readonly params: Span | null;
 }
 
-/** The answer to a request. */
+/** A successful response. */
 export interface ResultEnvelope {
   readonly kind: "result";
   readonly id: Id;
   readonly result: Span;
 }
 
-/** The refusal of a request. Without an id it says that something could not be read. */
+/** An error response. Without an id it means that the sender could not read a message. */
 export interface ErrorEnvelope {
   readonly kind: "error";
   readonly id: Id | null;
@@ -48,18 +48,18 @@ export interface BatchEnvelope {
   readonly kind: "batch";
 }
 
-/** What cannot be read in one way only. `id` is whom to tell, where that is certain. */
+/** A message that cannot be read, or can be read in more than one way. `id` is set only if it is certain. */
 export interface OpaqueEnvelope {
   readonly kind: "opaque";
   readonly fault: Fault;
   readonly id: Id | null;
-  /** What it looks like: something that waits for an answer, an answer, or neither. */
+  /** What the message looks like: a request (`request`), a response (`answer`), or neither. */
   readonly like: "request" | "answer" | "neither";
-  /** Where the JSON text of an id that is no proper id stands, to find out whose answer this was. */
+  /** Where an invalid id is, to find out which request this response was meant for. */
   readonly oddId: Span | null;
 }
 
-/** What a message says it is. */
+/** What kind of message this is, and where its members are. */
 export type Envelope =
   | RequestEnvelope
   | NotificationEnvelope
@@ -68,7 +68,7 @@ export type Envelope =
   | BatchEnvelope
   | OpaqueEnvelope;
 
-/** Reads the envelope of one message. Never throws: the unreadable is a kind of envelope. */
+/** Reads the envelope of one message. Never throws: an unreadable message gets an `opaque` envelope. */
 export function readEnvelope(payload: Payload, breaks: "allow" | "refuse", maxDepth?: number): Envelope {
   const { bytes } = payload;
   const found = scan(payload, maxDepth);
@@ -97,7 +97,7 @@ function readObject(bytes: Buffer, found: Scan, id: Id | undefined, breaks: "all
   const methodStart = spans[2 * SLOT.method];
   if (methodStart < 0) {
     if (isResult === isError || !hasId) return "ambiguous";
-    // An error may have no id: its sender could not read ours.
+    // The id of an error response may be null: its sender could not read the id of the request.
     if (id === undefined && (isResult || bytes[spans[2 * SLOT.id]] !== NULL)) return "bad-id";
     if (isError) return { kind: "error", id: id ?? null, error: spanOf(found, SLOT.error) };
     return id === undefined ? "bad-id" : { kind: "result", id, result: spanOf(found, SLOT.result) };
@@ -128,13 +128,13 @@ function readObject(bytes: Buffer, found: Scan, id: Id | undefined, breaks: "all
 const NULL = "n".charCodeAt(0);
 const BATCH: BatchEnvelope = { kind: "batch" };
 
-/** What can be told of bytes that were not read to their end: who should hear that they were refused. */
+/** Finds out, from bytes that were not read to their end, which request they belong to. */
 function glance({ bytes, start, end }: Payload, fault: Fault): OpaqueEnvelope {
   const reader = createGistReader();
   reader.push(bytes.subarray(start, end));
   const { id, like } = reader.end();
   if (like === "answer") return opaque(fault, id, "answer", null);
-  // What is not JSON has no id to trust: answering would be guessing.
+  // In bytes that are not JSON no id can be trusted, so no error response is sent.
   return fault === "too-deep" ? opaque(fault, id, like, null) : opaque(fault, null, "neither", null);
 }
 
@@ -165,14 +165,14 @@ function readMethod(bytes: Buffer, start: number, end: number, hasId: boolean): 
   return describeMethod(name, hasId) ?? "variant-method";
 }
 
-/** Longer names of tools, prompts and tasks are refused: every open call keeps its own. Links may be longer. */
+/** Longer names of tools, prompts and tasks are refused, because every open call keeps its name. URIs may be longer. */
 export const MAX_NAME_CHARACTERS = 1024;
 
-/** What a request is about must be text that everyone reads alike; otherwise nobody can judge it. */
+/** The subject must be text that every peer reads in the same way. Otherwise the policy cannot judge the request. */
 function checkSubject(bytes: Buffer, subject: Span, maxCharacters: number): Fault | null {
   if (bytes[subject.start] !== QUOTE) return "bad-subject";
   if (subject.end - subject.start - 2 > maxCharacters) {
-    // No character takes more than the six bytes of an escape.
+    // A character takes six bytes at most: those of a `\u` escape.
     if (subject.end - subject.start - 2 > 6 * maxCharacters) return "bad-subject";
     if (readText(bytes, subject.start + 1, subject.end - 1).length > maxCharacters) return "bad-subject";
   }

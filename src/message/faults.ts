@@ -1,4 +1,4 @@
-/** Why a message cannot be read in one way only: each by name, with what a peer that waits is told. */
+/** The reasons why a message is opaque, by name, each with the code and text of its error response. */
 export const FAULTS = {
   "not-json": { code: -32700, text: "Parse error" },
   "not-utf8": { code: -32700, text: "Parse error" },
@@ -22,5 +22,5 @@ export const FAULTS = {
   ambiguous: { code: -32600, text: "Invalid request: neither a request nor an answer" },
 } as const;
 
-/** The name of what is wrong with a message. */
+/** The name of a fault. */
 export type Fault = keyof typeof FAULTS;

@@ -1,6 +1,6 @@
-/** A way into a message: keys and indices, from a dotted path or a JSON Pointer. */
+/** A path into a message: keys and indices, parsed from a dotted path or a JSON Pointer. */
 export interface Field {
-  /** As it was written. */
+  /** The path as it was written. */
   readonly text: string;
   readonly steps: readonly (string | number)[];
 }

@@ -3,8 +3,8 @@ import { CR, LF, SPACE } from "./characters.ts";
 import type { Payload } from "./message.ts";
 
 /**
- * A message on one line. In valid JSON a raw line break can only stand between tokens, where a
- * space says the same; so nothing else changes, and where there is none nothing is copied.
+ * A message on one line. In valid JSON a raw line break can only be between tokens, where a space means the same, so
+ * each one is replaced by a space. A message without line breaks is not copied.
  */
 export function flatten({ bytes, start, end }: Payload): Buffer {
   const part = start === 0 && end === bytes.length ? bytes : bytes.subarray(start, end);
@@ -15,8 +15,8 @@ export function flatten({ bytes, start, end }: Payload): Buffer {
 }
 
 /**
- * A message on one line, as it can stand in an event stream. Some readers also end lines at U+0085, U+2028 and U+2029,
- * which may stand in the strings of JSON; an escape says the same there. All other messages stay what they are.
+ * A message that is safe in an event stream. Some readers also end lines at U+0085, U+2028 and U+2029, which JSON
+ * strings may contain; they are replaced by escapes, which mean the same. All other messages are returned unchanged.
  */
 export function escapeBreaks(message: Buffer): Buffer {
   if (isAscii(message) || !BREAKS.some((mark) => message.includes(mark))) return message;

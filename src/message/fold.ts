@@ -2,30 +2,30 @@ import { BACKSLASH } from "./characters.ts";
 import { createUnitReader, END_OF_STRING } from "./spelling.ts";
 
 /**
- * The form under which a careless peer might take two names for the same: compatibility
- * characters composed, case dropped, and everything removed that does not show or is trimmed.
+ * The folded form of a name: NFKC, lower case, without invisible characters and whitespace. A careless peer might take
+ * two names with the same folded form for the same name.
  */
 export function fold(name: string): string {
   if (PLAIN.test(name)) return name.toLowerCase();
   return foldSeen(compose(name));
 }
 
-/** The name as it looks: compatibility characters composed, and nothing in it that does not show. */
+/** The name as a reader sees it: NFKC, without invisible characters and whitespace. */
 export function compose(name: string): string {
   return PLAIN.test(name) ? name : name.normalize("NFKC").replace(unseen(), "");
 }
 
-/** Longer names outside ASCII are not folded: what composes can grow to eighteen times its size. */
+/** Longer names with non-ASCII characters are not folded: NFKC can make a text eighteen times longer. */
 const MAX_FOLDED_CHARACTERS = 128;
 
-/** The same for a name that a peer chose; null where it is too long to be compared. */
+/** Folds a name that a peer chose. Returns null if it is too long to be compared. */
 export function foldName(name: string): string | null {
   if (PLAIN.test(name)) return name.toLowerCase();
   const folded = name.length > MAX_FOLDED_CHARACTERS ? null : fold(name);
   return folded === null || folded.length > 2 * MAX_FOLDED_CHARACTERS ? null : folded;
 }
 
-/** Whether a key would be taken for one of these, which are folded, short and made of ASCII letters. */
+/** Whether a peer might take a key for one of the keys in `folded`, which are folded, short and in ASCII. */
 export function isAlike(key: string, folded: ReadonlySet<string>): boolean {
   if (PLAIN.test(key)) return folded.has(key.toLowerCase());
   let nth = 0;
@@ -33,7 +33,7 @@ export function isAlike(key: string, folded: ReadonlySet<string>): boolean {
   return seen !== null && folded.has(seen);
 }
 
-/** The same for a key where it stands in the bytes of a message, without its quotes. No text is made of a long one. */
+/** Like `isAlike`, for a key in the bytes of a message, without its quotes. A long key is not decoded. */
 export function isAlikeAt(bytes: Buffer, start: number, end: number, folded: ReadonlySet<string>): boolean {
   let at = start;
   for (; at < end; at++) {
@@ -46,15 +46,15 @@ export function isAlikeAt(bytes: Buffer, start: number, end: number, folded: Rea
   return seen !== null && folded.has(seen);
 }
 
-/** No key that matters is longer, once it is folded. */
+/** Limit for a folded key: no known key is longer. */
 const MAX_ALIKE = 32;
 
 const units = createUnitReader();
 const folding = Buffer.alloc(2 * MAX_ALIKE);
 
 /**
- * What a key is folded to, where that is short and nothing but ASCII; else null. Character by character: no two characters
- * compose to one of ASCII, so what is not ASCII by itself does not become so beside another one.
+ * The folded form of a key if it is short and in ASCII, otherwise null. Each character can be folded separately: no two
+ * characters compose to an ASCII character, so the neighbours of a character cannot make it ASCII.
  */
 function foldUnits(read: () => number): string | null {
   let length = 0;
@@ -76,14 +76,14 @@ function foldUnits(read: () => number): string | null {
   return folding.toString("latin1", 0, length);
 }
 
-// What single characters are folded to, as far as somebody has asked: there are no more of them than Unicode has places.
+// Cache of folded characters. Its size is bounded by the number of Unicode code points.
 const UNASKED = 0;
 const OTHER = 1;
 const ASCII = 2;
 let asked: Uint8Array | undefined;
 const toAscii = new Map<number, string>();
 
-/** The ASCII text that a character is folded to: empty where it does not show, null where it is something else. */
+/** The ASCII text that a character folds to: empty for an invisible character, null if the result is not ASCII. */
 function foldPoint(point: number): string | null {
   asked ??= new Uint8Array(0x110000);
   if (asked[point] === UNASKED) {
@@ -97,8 +97,8 @@ function foldPoint(point: number): string | null {
 const PLAIN = /^[!-~]*$/;
 
 function foldSeen(text: string): string {
-  // Until nothing changes: what stood apart may now compose, and a small letter may compose where the
-  // capital did not. A sigma is a sigma, at the end of a word too.
+  // Repeated until nothing changes: characters that were separated before may compose now, and a lower-case letter may
+  // compose where the upper-case one did not. Final sigma counts as sigma.
   for (let round = 0; round < MAX_ROUNDS; round++) {
     const folded = text.normalize("NFKC").toLowerCase().replaceAll("ς", "σ");
     if (folded === text) break;

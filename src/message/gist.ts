@@ -15,32 +15,32 @@ import {
 } from "./characters.ts";
 import { MAX_ID_BYTES, readId, type Id } from "./id.ts";
 
-/** What can be told of a message that is not kept: whose it was, so that nobody waits in vain. */
+/** What is known of a message that was not kept: enough to send an error response, so that no peer waits forever. */
 export interface Gist {
-  /** The id at the root, where there is exactly one and it is proper. */
+  /** The id of the message, if it has exactly one and that is valid. */
   readonly id: Id | null;
-  /** What it looks like: something that waits for an answer, an answer, or neither. */
+  /** What the message looks like: a request (`request`), a response (`answer`), or neither. */
   readonly like: "request" | "answer" | "neither";
 }
 
-/** Follows a message piece by piece without keeping it. */
+/** Reads a message chunk by chunk without keeping it. */
 export interface GistReader {
   push(bytes: Buffer): void;
   end(): Gist;
 }
 
-/** Takes a piece of a message that is too large to keep. `ends` with the last of it. */
+/** Takes a chunk of a message that is too large to keep. `ends` is true for its last chunk. */
 export type Excess = (bytes: Buffer, ends: boolean) => void;
 
 type Take = (bytes: Buffer) => void;
 
-/** Bytes of a message that are followed, where nobody says otherwise. What is longer is given up before its end. */
+/** Default for how many bytes of a message are read. The proxy stops reading a longer one before its end. */
 export const MAX_BUFFER_BYTES = 20 * 1024 * 1024;
 
 /**
- * Follows messages that are too large to keep, one after the other, and tells what can be told of each: when it ends, or
- * when `maxBytes` of it have come, because it may never end. `unwrap` makes of all that comes what belongs to the message,
- * where it does not come alone.
+ * Reads messages that are too large to keep, one after the other. Calls `onEnd` once for each: when it ends, or when
+ * more than `maxBytes` of it have arrived, because it may never end. `unwrap` extracts the bytes of the message from
+ * the chunks where a transport wraps them.
  */
 export function createExcess(
   onEnd: (gist: Gist, bytes: number) => void,
@@ -68,16 +68,17 @@ export function createExcess(
 }
 
 /**
- * Reads the root's `id` and `method` out of a stream of bytes. It does not validate: nothing it
- * says lets a message pass, it only finds out who should be told that one did not.
+ * Finds `id`, and whether there is a `method`, `result` or `error`, at the top level of a message. It does not
+ * validate: the gist never lets a message pass, it only tells which request has to be answered because a message did
+ * not pass.
  */
 export function createGistReader(): GistReader {
   let depth = 0;
   let inString = false;
   let escaped = false;
-  let atKey = false; // the next string at the root is a key
-  let key = ""; // the key whose value is being read, at the root
-  let word = ""; // the string or number being read, at the root, as latin1
+  let atKey = false; // the next string at the top level is a key
+  let key = ""; // the top-level key whose value is being read
+  let word = ""; // the top-level string or number that is being read, as latin1
   let began = false;
   let isObject = false;
   let hasMethod = false;
@@ -158,7 +159,7 @@ export function createGistReader(): GistReader {
     push(bytes) {
       for (let at = 0; at < bytes.length; at++) {
         if (inString && depth !== 1 && !escaped) {
-          // Inside the strings below the root only their end matters.
+          // In a string below the top level only its end matters.
           const byte = bytes[at];
           if (byte !== QUOTE && byte !== BACKSLASH) continue;
         }
@@ -177,7 +178,7 @@ export function createGistReader(): GistReader {
 
 function readTrusted(bytes: Buffer): Id | undefined {
   try {
-    // Nothing has been validated yet, and what we echo has to be JSON.
+    // The bytes have not been validated yet, and the id in a response must be valid JSON.
     JSON.parse(bytes.toString("utf8"));
     return readId(bytes, 0, bytes.length);
   } catch {

@@ -2,24 +2,24 @@ import { MINUS, NINE, QUOTE, ZERO } from "./characters.ts";
 import { readText } from "./text.ts";
 
 /**
- * The id of a request or answer. `key` is what peers look it up by: clients take `"7"` and `0x7`
- * for 7, so those share a key. `quoted` is the JSON text of a string as it came, byte for byte (as
- * latin1); null for an integer, which can be spelled in one way only.
+ * The id of a request or response. `key` is what peers look it up by: clients read `"7"` and `"0x7"` as 7, so those
+ * share a key. `quoted` is the JSON text of a string id as it was received, byte for byte (as latin1). It is null for
+ * an integer, which can be spelled in one way only.
  */
 export interface Id {
   readonly key: number | string;
   readonly quoted: string | null;
 }
 
-/** The JSON text of an id as it came, as latin1. */
+/** The JSON text of an id as it was received, as latin1. */
 export function spell({ key, quoted }: Id): string {
   return quoted ?? String(key);
 }
 
-/** Longer ids are refused: every open call keeps its id. */
+/** Longer ids are refused, because every open call keeps its id. */
 export const MAX_ID_BYTES = 1024;
 
-/** The id whose JSON text stands between two places; undefined when it is no string or plain integer. */
+/** Reads the id at a span; undefined if it is not a string or a plain integer. */
 export function readId(bytes: Buffer, start: number, end: number): Id | undefined {
   const first = bytes[start];
   if (end - start > MAX_ID_BYTES) return undefined;
@@ -41,15 +41,15 @@ export function readId(bytes: Buffer, start: number, end: number): Id | undefine
   return { key: negative ? -value : value, quoted: null };
 }
 
-/** Whether an answer's id is the request's own: the same value, or the decimal text of the same integer. */
+/** Whether the id of a response is that of the request: the same value, or the decimal text of the same integer. */
 export function isSameId(one: Id, other: Id): boolean {
   if (one.quoted === other.quoted) return one.key === other.key;
   return plainForm(one) === plainForm(other);
 }
 
 /**
- * The number a loose peer would read in something that is no proper id (`7.0`, `7e0`, `true`), to
- * find out whose answer it was meant to be.
+ * The key that a lenient peer would read from an invalid id (`7.0`, `7e0`, `true`), to find out which request a
+ * response was meant for.
  */
 export function guessKey(bytes: Buffer, start: number, end: number): number | string | undefined {
   if (end - start > MAX_ID_BYTES) return undefined;
@@ -60,7 +60,7 @@ export function guessKey(bytes: Buffer, start: number, end: number): number | st
 }
 
 function keyOfText(text: string): number | string {
-  // Number() takes the empty text for 0 and ignores space around a number; so do clients that call it.
+  // Number() reads an empty text as 0 and ignores whitespace around a number, and so do clients that call it.
   const number = Number(text);
   return Number.isSafeInteger(number) ? number : text;
 }

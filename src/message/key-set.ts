@@ -4,38 +4,38 @@ import { hashString, isSameString } from "./spelling.ts";
 import { readText } from "./text.ts";
 
 /**
- * The keys of one object, to find one that is there twice, however it is spelled. Each key is a place in the bytes and a
- * hash: no text is made of it.
+ * The keys of one object, to find a duplicate key, however it is spelled. A key is kept as an offset and a hash and is
+ * not decoded.
  */
 export interface KeySet {
-  /** Adds the key between two places. */
+  /** Adds the key at a span. */
   add(bytes: Buffer, start: number, end: number): Added;
-  /** Forgets all keys. */
+  /** Removes all keys. */
   clear(): void;
 }
 
-/** Whether a key is new or was there before; or it has half of a surrogate pair in it. */
+/** Whether a key is new, is a duplicate (`twice`), or contains a lone surrogate (`broken`). */
 export type Added = "new" | "twice" | "broken";
 
-// A sender who knew how keys are hashed could choose keys that all fall into one place.
+// Security: with a known seed, a sender could choose keys whose hashes all collide.
 const SEED = randomBytes(4).readInt32LE(0) | 1;
 
-/** So many places in a row that are taken are no accident. */
+/** More occupied places in a row than this do not happen by chance: the keys were chosen to collide. */
 const MAX_PROBES = 256;
 
-/** Room for so many keys is made at first, and kept from one object to the next. */
+/** Initial number of places in the table, which is kept from one object to the next. */
 const FIRST_PLACES = 64;
 
-/** Makes an empty set. Where `maxProbes` places in a row are taken, it goes over to a set of texts. */
+/** Makes an empty set. If `maxProbes` places in a row are occupied, it switches to a set of decoded texts. */
 export function createKeySet(maxProbes = MAX_PROBES): KeySet {
-  // Two numbers for each place: the hash of the key there, and where the key starts, or -1. Side by side, because the
+  // Two numbers for each place: the hash of its key, and where the key starts, or -1. They are side by side because the
   // table of a large object does not fit into the processor's cache.
   let places = new Int32Array(2 * FIRST_PLACES).fill(-1);
   let size = 0;
-  // Used instead of the places once too many keys fall near each other. The engine hashes by a secret of its own.
+  // Used instead of the table once too many keys collide. V8 hashes strings with a random seed of its own.
   let texts: Set<string> | null = null;
 
-  /** Where the key is, or where it should be put; -1 where there is no room near its place. */
+  /** The place of the key, or the free place for it; -1 if there is none within `maxProbes`. */
   function seek(bytes: Buffer, start: number, hash: number): number {
     const mask = places.length - 1;
     let place = (hash << 1) & mask;
@@ -59,7 +59,7 @@ export function createKeySet(maxProbes = MAX_PROBES): KeySet {
     }
   }
 
-  /** The same for a key that is known to be new. */
+  /** Like `seek`, for a key that is known to be new. */
   function seekFree(hash: number): number {
     const mask = places.length - 1;
     let place = (hash << 1) & mask;
@@ -101,7 +101,7 @@ function addText(set: Set<string>, text: string): Added {
   return set.size > before ? "new" : "twice";
 }
 
-/** The texts of all keys in a table. */
+/** Decodes all keys in a table. */
 function useTexts(bytes: Buffer, places: Int32Array): Set<string> {
   const set = new Set<string>();
   for (let place = 0; place < places.length; place += 2) {

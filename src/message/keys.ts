@@ -1,7 +1,7 @@
 import { fold, isAlikeAt } from "./fold.ts";
 import { isSpelled } from "./spelling.ts";
 
-/** Where the scanner notes what says whom a message is for and about: two numbers each, start and end of the value. */
+/** The members whose values the scanner records. Each slot holds two numbers: start and end of the value. */
 export const SLOT = {
   jsonrpc: 0,
   id: 1,
@@ -18,17 +18,17 @@ export const SLOT = {
 /** How many slots there are. */
 export const SLOTS = 10;
 
-/** A key the level knows, whose place is not noted. */
+/** A known key of the level whose value is not recorded. */
 const KNOWN = -1;
-/** A key the level does not know. */
+/** A key that is not in the level. */
 const UNKNOWN = -2;
-/** A key that some peer would take for one that matters. */
+/** A key that some peer could take for a known key. */
 export const VARIANT = -3;
-/** `__proto__`: an own member to some, the prototype to others. */
+/** `__proto__`: some parsers read it as a member, others as the prototype. */
 export const PROTOTYPE = -4;
 
-// Longer keys at these levels are not weighed but refused: folding them would cost more than any
-// peer's honest use is worth.
+// Longer keys at these levels are refused without a comparison: no honest peer uses them, and folding them is
+// expensive.
 const MAX_KEY_BYTES = 1024;
 
 interface Entry {
@@ -36,9 +36,11 @@ interface Entry {
   readonly slot: number;
 }
 
-/** The keys of one level of a message: the six of the envelope, or those of `params`. */
+/** The known keys of one level of a message: the six of the envelope, or those of `params`. */
 export interface Level {
-  /** By length and first letter. Where two keys share a place, or one is escaped, it is found the long way. */
+  /**
+   * By length and first letter. A key that shares its place with another, or has escapes, is found by the slow path.
+   */
   readonly index: readonly (Entry | undefined)[];
   readonly slots: ReadonlyMap<string, number>;
   readonly folded: ReadonlySet<string>;
@@ -47,7 +49,7 @@ export interface Level {
 /** The members of the envelope. */
 export const ROOT: Level = createLevel(["jsonrpc", "id", "method", "params", "result", "error"], []);
 
-/** The members of `params` that decide what a request means, and those that are merely common. */
+/** The members of `params`: first those that decide what a request means, then others that are common. */
 export const PARAMS: Level = createLevel(
   [
     "name",

@@ -2,8 +2,8 @@ import { guessKey } from "./id.ts";
 import type { Message } from "./message.ts";
 
 /**
- * What a peer would look the request up by that a message answers, or was meant to answer although it cannot be read;
- * undefined where it is not an answer, or does not tell.
+ * The key of the request that a message answers, or was meant to answer if the message cannot be read. Undefined if the
+ * message is not a response or has no usable id.
  */
 export function keyMeant({ bytes, envelope }: Message): number | string | undefined {
   if (envelope.kind === "result" || envelope.kind === "error") return envelope.id?.key;

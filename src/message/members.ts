@@ -16,9 +16,9 @@ import { isSpelled } from "./spelling.ts";
 import { endOfString, viewWords } from "./strings.ts";
 import { readText } from "./text.ts";
 
-// Everything here reads bytes that the scanner has found valid, and relies on it.
+// All functions here rely on bytes that the scanner has validated.
 
-/** Calls `visit` for each member of the object at `span`: its decoded key, its value's place, and where the member begins. */
+/** Calls `visit` for each member of the object at `span`, with its decoded key, its value and where it begins. */
 export function eachMember(bytes: Buffer, span: Span, visit: (key: string, value: Span, begins: number) => void): void {
   let at = skipSpace(bytes, span.start + 1);
   while (bytes[at] !== CLOSE_OBJECT) {
@@ -33,8 +33,8 @@ export function eachMember(bytes: Buffer, span: Span, visit: (key: string, value
 }
 
 /**
- * Calls `visit` for each member of the object at `span` until it says false: where its key stands, without the quotes, and
- * where its value begins and ends. No text is made of the key: what is here is for those who look for few of many.
+ * Calls `visit` for each member of the object at `span` until it returns false, with the span of its key, without the
+ * quotes, and of its value. Keys are not decoded, so this is the cheap way to look for a few keys among many.
  */
 export function eachKey(
   bytes: Buffer,
@@ -52,7 +52,7 @@ export function eachKey(
   }
 }
 
-/** The place of the member with this key, or null. What is no object has no members. */
+/** The value of the member with this key. Null if there is none, or if the value at `span` is not an object. */
 export function findMember(bytes: Buffer, span: Span, key: string): Span | null {
   if (bytes[span.start] !== OPEN_OBJECT) return null;
   let at = skipSpace(bytes, span.start + 1);
@@ -61,7 +61,7 @@ export function findMember(bytes: Buffer, span: Span, key: string): Span | null 
     const isIt = isSpelled(bytes, at + 1, keyEnd - 1, key);
     const start = skipSpace(bytes, skipSpace(bytes, keyEnd) + 1);
     const end = endOfValue(bytes, start);
-    // No key is there twice: the scanner has seen to it.
+    // The first match is the only one: the scanner has refused duplicate keys.
     if (isIt) return { start, end };
     at = skipSpace(bytes, end);
     if (bytes[at] === COMMA) at = skipSpace(bytes, at + 1);
@@ -69,7 +69,7 @@ export function findMember(bytes: Buffer, span: Span, key: string): Span | null 
   return null;
 }
 
-/** Calls `visit` with the place of each element of the array at `span`, until it says false. */
+/** Calls `visit` with the span of each element of the array at `span`, until it returns false. */
 export function eachElement(bytes: Buffer, span: Span, visit: (start: number, end: number) => boolean): void {
   let at = skipSpace(bytes, span.start + 1);
   while (bytes[at] !== CLOSE_ARRAY) {
@@ -80,20 +80,20 @@ export function eachElement(bytes: Buffer, span: Span, visit: (start: number, en
   }
 }
 
-/** The places of the elements of the array at `span`. */
+/** The spans of the elements of the array at `span`. */
 export function listElements(bytes: Buffer, span: Span): Span[] {
   const elements: Span[] = [];
   eachElement(bytes, span, (start, end) => elements.push({ start, end }) > 0);
   return elements;
 }
 
-/** The text of the string at `span`, or null when it is something else. */
+/** The text of the string at `span`, or null if the value is not a string. */
 export function readString(bytes: Buffer, span: Span | null): string | null {
   if (span === null || bytes[span.start] !== QUOTE) return null;
   return readText(bytes, span.start + 1, span.end - 1);
 }
 
-/** Behind the value that begins here. */
+/** The offset after the value that begins at `at`. */
 export function endOfValue(bytes: Buffer, at: number): number {
   const first = bytes[at];
   if (first === QUOTE) return afterString(bytes, at);
@@ -114,14 +114,14 @@ export function endOfValue(bytes: Buffer, at: number): number {
   }
 }
 
-/** What a byte outside of strings does to the depth: most do nothing. */
+/** How a byte outside strings changes the depth. A quote is marked as STRING; most bytes are 0. */
 const TURNS = new Int8Array(256);
 const STRING = 2;
 TURNS[OPEN_OBJECT] = TURNS[OPEN_ARRAY] = 1;
 TURNS[CLOSE_OBJECT] = TURNS[CLOSE_ARRAY] = -1;
 TURNS[QUOTE] = STRING;
 
-/** Behind the string that begins here. */
+/** The offset after the string that begins at `at`. */
 export function afterString(bytes: Buffer, at: number): number {
   const long = ++at + 24;
   for (let byte = bytes[at]; byte !== QUOTE; byte = bytes[at]) {
@@ -135,7 +135,7 @@ function endsScalar(byte: number): boolean {
   return byte === COMMA || byte === CLOSE_OBJECT || byte === CLOSE_ARRAY || isSpace(byte);
 }
 
-/** The first place from here on that is no whitespace. */
+/** The first offset at or after `at` that is not whitespace. */
 export function skipSpace(bytes: Buffer, at: number): number {
   while (isSpace(bytes[at])) at++;
   return at;

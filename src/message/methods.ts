@@ -1,25 +1,27 @@
 import { fold } from "./fold.ts";
 import { isAt, takeWords, viewOf, type Words } from "./words.ts";
 
-/** How closely a message is looked at: not audited unless asked, audited, or put to the policy. */
+/**
+ * How closely a message is examined: `pass` is audited only on request, `log` is audited, `review` is judged by policy.
+ */
 export type Class = "pass" | "log" | "review";
 
-/** What is known about a method before any message is seen. */
+/** The facts about a method that do not depend on a message. */
 export interface Method {
   readonly name: string;
   readonly class: Class;
   /** Who may send it. */
   readonly sender: "client" | "server" | "both";
-  /** Whether it is a request, a notification, or unknown to us and therefore either. */
+  /** Whether it is a request, a notification, or unknown and therefore either. */
   readonly form: "request" | "notification" | "either";
-  /** The member of `params` that says what it is about. */
+  /** The member of `params` that names what a request is about. */
   readonly subject: "name" | "uri" | "taskId" | null;
 }
 
-// Revisions 2024-11-05 to 2026-07-28 and the extensions published with them. The classes of the
-// first rows are the relay's contract; the later methods follow them: what runs something, reads
-// content, or asks a person or a model is for review, the rest is logged.
-/** Every method that is known. */
+// Revisions 2024-11-05 to 2026-07-28 and the extensions published with them. The classes of the first rows are fixed by
+// the relay's contract. The later methods follow the same principle: a method that runs something, reads content, or
+// asks a person or a model is `review`; the other requests are `log`.
+/** Every known method. */
 export const METHODS: readonly Method[] = [
   method("initialize", "pass", "client"),
   method("ping", "pass", "both"),
@@ -66,7 +68,7 @@ export const METHODS: readonly Method[] = [
 /** Longer method names are refused. */
 export const MAX_METHOD_BYTES = 1024;
 
-/** The facts about the method whose name stands between two places, or undefined. */
+/** The known method whose name is at a span, or undefined. */
 export function findMethod(bytes: Buffer, start: number, end: number): Method | undefined {
   const length = end - start;
   const entry = INDEX[(length << 5) | (bytes[end - 1] & 31)];
@@ -75,8 +77,8 @@ export function findMethod(bytes: Buffer, start: number, end: number): Method | 
 }
 
 /**
- * The facts about a method given as text. A name that is not known but would be taken for a known
- * one by a careless router has none: null. What is called a notification and has an id is none.
+ * The facts about a method, by its name. Null for an unknown name that a careless router could take for a known one. An
+ * unknown `notifications/` method counts as a notification only if its message has no id.
  */
 export function describeMethod(name: string, hasId = true): Method | null {
   const known = BY_NAME.get(name);
@@ -91,12 +93,12 @@ export function describeMethod(name: string, hasId = true): Method | null {
   };
 }
 
-/** Whether a method is one of the protocol's. */
+/** Whether the protocol defines a method. */
 export function isKnownMethod(name: string): boolean {
   return BY_NAME.has(name);
 }
 
-/** Whether a method may go this way. */
+/** Whether a message with this method may go in this direction. */
 export function maySend(sender: Method["sender"], direction: "up" | "down"): boolean {
   return sender === "both" || (sender === "client") === (direction === "up");
 }
@@ -104,7 +106,7 @@ export function maySend(sender: Method["sender"], direction: "up" | "down"): boo
 const BY_NAME = new Map(METHODS.map((entry) => [entry.name, entry]));
 const FOLDED = new Set(METHODS.map((entry) => fold(entry.name)));
 
-// By length and last letter: the first letters are alike. Where two share a place, the second is found by its text.
+// By length and last letter, because many names begin alike. If two share a place, the second is found by BY_NAME.
 const INDEX: ({ words: Words; method: Method } | undefined)[] = Array.from({ length: 64 * 32 });
 for (const entry of METHODS) {
   const { length } = entry.name;

@@ -2,18 +2,18 @@ import { BACKSLASH } from "./characters.ts";
 import type { Span } from "./envelope.ts";
 import { readText } from "./text.ts";
 
-/** Reads texts that come again and again, such as the names of tools, without making them anew each time. */
+/** Reads strings that recur, such as names of tools, from a cache instead of decoding them each time. */
 export interface NameReader {
-  /** The text of the string at `span`, its quotes included. */
+  /** The text of the string at `span`, which includes the quotes. */
   read(bytes: Buffer, span: Span): string;
 }
 
-/** How many texts are remembered: a power of two. */
+/** How many texts are cached: a power of two. */
 const PLACES = 64;
-/** Longer ones are not remembered. */
+/** Longer texts are not cached. */
 const MAX_BYTES = 64;
 
-/** Makes a reader. Texts with escapes are read each time. */
+/** Makes a reader. Strings with escapes are not cached. */
 export function createNameReader(): NameReader {
   const known: ({ readonly bytes: Buffer; readonly text: string } | undefined)[] = Array.from({ length: PLACES });
 

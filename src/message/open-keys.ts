@@ -1,15 +1,15 @@
 import { type Added, createKeySet, type KeySet } from "./key-set.ts";
 import { MAX_COUNT } from "./shapes.ts";
 
-/** Nesting deeper than this is refused: other parsers give up somewhere above it. */
+/** Deeper nesting is refused, because other parsers may fail on it. */
 export const MAX_DEPTH = 128;
 
-/** So many keys of an object are compared one by one. */
+/** Up to this many keys of an object are compared one by one. */
 const MAX_COMPARED = 24;
 
-// The keys of all objects that are open, innermost last. Small objects are compared key by key; an object with many
-// keys, or with an escaped one, is given a set of its keys instead. The sets are made once for each level: an object with
-// one escaped key may come a million times.
+// The keys of all objects that are open, innermost last. In a small object keys are compared one by one; an object with
+// many keys, or with an escaped one, gets a set of its keys instead. There is one set for each depth, which is reused,
+// because a message can contain a million objects with an escaped key.
 const FIRST_ROOM = 8192;
 let keyStart = new Int32Array(FIRST_ROOM);
 let keyLength = new Int32Array(FIRST_ROOM);
@@ -18,26 +18,26 @@ const sets: (KeySet | undefined)[] = Array.from({ length: MAX_DEPTH + 2 });
 let usesSets = false;
 const MAX_KEPT_KEYS = 65_536;
 
-// There is always room for the keys that were learnt of all objects that can be open.
+// Room for the keys that `keepKey` adds without a check: learnt keys, of all objects that can be open.
 const SPARE = MAX_DEPTH * MAX_COUNT;
 
-/** Keeps a key as number `nth` of all, because a later one will be compared with it. Not more than MAX_COUNT for each object. */
+/** Keeps a key at index `nth`, so that later keys can be compared with it. At most MAX_COUNT calls for each object. */
 export function keepKey(nth: number, start: number, length: number): void {
   keyStart[nth] = start;
   keyLength[nth] = length;
 }
 
-/** To be called before the first key is added to the object that is open at this depth. */
+/** Must be called before the first `addKey` for the object that is open at this depth. */
 export function beginComparing(depth: number): void {
   inUse[depth] = null;
 }
 
-/** Whether the key that was added last, to the object that is open at this depth, had to be looked for in a set. */
+/** Whether the last `addKey` for the object that is open at this depth had to use a set. */
 export function isInSet(depth: number): boolean {
   return inUse[depth] !== null;
 }
 
-/** Keeps a key as number `nth` of all, and compares it with those of its object, which are kept from number `first` on. */
+/** Keeps a key at index `nth` and compares it with the other keys of its object, which begin at index `first`. */
 export function addKey(
   bytes: Buffer,
   depth: number,
@@ -66,7 +66,7 @@ function isAmong(bytes: Buffer, first: number, nth: number, start: number, lengt
   return false;
 }
 
-/** Adds a key to the set of its object's keys, with those before it where it is the first to need one. */
+/** Adds a key to the set of its object. The first time, the keys before it are added, too. */
 function addToSet(bytes: Buffer, depth: number, first: number, nth: number, start: number, end: number): Added {
   let set = inUse[depth];
   if (set === null) {
@@ -89,9 +89,9 @@ function grow(): void {
   keyLength = lengths;
 }
 
-/** To be called when a message has been read. */
+/** Must be called when a message has been read. */
 export function forgetKeys(): void {
-  if (usesSets) for (const set of sets) set?.clear(); // they would keep tables of megabytes
+  if (usesSets) for (const set of sets) set?.clear(); // otherwise tables of megabytes would stay in memory
   usesSets = false;
   if (keyStart.length <= MAX_KEPT_KEYS) return;
   keyStart = new Int32Array(FIRST_ROOM);

@@ -1,21 +1,21 @@
-/** How MCP is spoken: with a handshake and a session, or with everything in each request. */
+/** Stateful MCP has a handshake and a session. In stateless MCP each request carries everything itself. */
 export type Era = "stateful" | "stateless";
 
-/** What a revision of the protocol has. */
+/** What a revision of the protocol supports. */
 export interface RevisionTraits {
   readonly era: Era;
-  /** Whether several messages may come in one JSON array. */
+  /** Whether batches are allowed: several messages in one JSON array. */
   readonly batches: boolean;
-  /** Whether tasks belong to the revision itself. Since 2026-07-28 they are an extension. */
+  /** Whether tasks are part of the revision itself. Since 2026-07-28 they are an extension. */
   readonly tasks: boolean;
-  /** Whether a tool may say what its results look like. */
+  /** Whether a tool may have an output schema and structured results. */
   readonly structuredContent: boolean;
 }
 
 const FIRST: RevisionTraits = { era: "stateful", batches: false, tasks: false, structuredContent: false };
 const STRUCTURED: RevisionTraits = { ...FIRST, structuredContent: true };
 
-/** Every revision that is known, oldest first. A new one begins here: whatever depends on it asks for its traits. */
+/** Every known revision, oldest first. To support a new revision, add it here: other code asks for its traits. */
 export const REVISIONS = {
   "2024-11-05": FIRST,
   "2025-03-26": { ...FIRST, batches: true },
@@ -24,34 +24,34 @@ export const REVISIONS = {
   "2026-07-28": { ...STRUCTURED, era: "stateless" },
 } as const satisfies Readonly<Record<string, RevisionTraits>>;
 
-/** A known revision. Revisions are dates, so later ones sort behind earlier ones. */
+/** A known revision. Revisions are dates, so they sort by age. */
 export type Revision = keyof typeof REVISIONS;
 
-/** The revision that we speak ourselves, to servers and in examples; also assumed where a session agreed on none. */
+/** The revision of the proxy's own requests and of examples. Also assumed if a session did not agree on one. */
 export const OWN_REVISION: Readonly<Record<Era, Revision>> = { stateful: "2025-11-25", stateless: "2026-07-28" };
 
 const NAMES = Object.keys(REVISIONS) as Revision[];
 const FIRST_STATELESS = NAMES.find((name) => REVISIONS[name].era === "stateless") ?? "";
 
-/** The newest known revision that is not newer than this one: an unknown one is taken for the one before it. */
+/** The newest known revision that is not newer than this one. An unknown revision is treated as the one before it. */
 export function nearestRevision(revision: string): Revision {
   return NAMES.findLast((known) => known <= revision) ?? NAMES[0];
 }
 
-/** Whether several messages may come in one JSON array, by the revision that a session agreed on. */
+/** Whether batches are allowed in the revision that a session agreed on. */
 export function allowsBatches(revision: string | null): boolean {
   return revision !== null && Object.hasOwn(REVISIONS, revision) && REVISIONS[revision as Revision].batches;
 }
 
-/** Whether a revision is of the stateless era. Unknown later ones are taken to be, as peers do. */
+/** Whether a revision is stateless. Unknown later revisions count as stateless; peers decide in the same way. */
 export function isStatelessRevision(revision: string): boolean {
   return revision >= FIRST_STATELESS;
 }
 
-/** What the protocol's own keys in `_meta` begin with. */
+/** The prefix of the protocol's own keys in `_meta`. */
 export const META_PREFIX = "io.modelcontextprotocol/";
 
-/** The protocol's keys in `_meta`. In the stateless era a request says by the first three who asks, and how. */
+/** The protocol's keys in `_meta`. In the stateless era the first three describe the client in each request. */
 export const META_KEYS = {
   protocolVersion: `${META_PREFIX}protocolVersion`,
   clientInfo: `${META_PREFIX}clientInfo`,
@@ -61,7 +61,7 @@ export const META_KEYS = {
   relatedTask: `${META_PREFIX}related-task`,
 } as const;
 
-/** The headers of Streamable HTTP, as they are written. Names of headers are compared in lower case. */
+/** The headers of Streamable HTTP, as the proxy writes them. Header names are compared in lower case. */
 export const HEADERS = {
   session: "Mcp-Session-Id",
   version: "MCP-Protocol-Version",
@@ -69,7 +69,7 @@ export const HEADERS = {
   name: "Mcp-Name",
 } as const;
 
-/** The same in lower case, as they are looked up. */
+/** The headers of Streamable HTTP in lower case, for lookups. */
 export const LOWER_HEADERS = {
   session: "mcp-session-id",
   version: "mcp-protocol-version",
@@ -77,14 +77,14 @@ export const LOWER_HEADERS = {
   name: "mcp-name",
 } as const satisfies Readonly<Record<keyof typeof HEADERS, string>>;
 
-/** What the headers for arguments of tools begin with, as it is written and in lower case. */
+/** The prefix of the headers for tool arguments, as the proxy writes it and in lower case. */
 export const PARAM_HEADER = "Mcp-Param-";
 export const LOWER_PARAM_HEADER = "mcp-param-";
 
 /** The key in a tool's input schema that names the header for an argument. */
 export const HEADER_ANNOTATION = "x-mcp-header";
 
-/** The methods whose requests name their subject in a header, too, in the stateless era. */
+/** The methods whose requests repeat their subject in a header, in the stateless era. */
 export const NAMED_IN_HEADER: ReadonlySet<string> = new Set([
   "tools/call",
   "prompts/get",

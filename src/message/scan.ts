@@ -28,19 +28,19 @@ import { isSpelled } from "./spelling.ts";
 import { endOfString, isHex, marks, viewWords } from "./strings.ts";
 import { isAt, viewOf } from "./words.ts";
 
-/** What one pass over the bytes of a message finds. Filled anew by every call of `scan`. */
+/** What one pass over the bytes of a message finds. Every call of `scan` overwrites it. */
 export interface Scan {
-  /** What is wrong, or null. With "not-json" and "not-utf8" nothing else here may be used. */
+  /** What is wrong, or null. After "not-json" and "not-utf8" no other field is meaningful. */
   fault: Fault | null;
   /** Start and end of the values of the members in SLOT. The start is -1 where a member is missing. */
   readonly spans: Int32Array;
-  /** The byte the value begins with: an object, an array, or something else. */
+  /** The first byte of the value, which tells an object, an array, or something else. */
   opens: number;
-  /** Whether the id cannot be trusted, because it is there twice or in a variant. */
+  /** Whether the id cannot be trusted, because there are two, or a variant such as `ID`. */
   idInDoubt: boolean;
   /** Whether there is a raw CR or LF between tokens, other than one CR at the very end. */
   breaks: boolean;
-  /** How many keys had to be looked for in a set: each costs many times what its bytes do. */
+  /** How many keys had to be looked up in a set: each costs many times more than reading its bytes. */
   setKeys: number;
 }
 
@@ -55,16 +55,16 @@ const result: Scan = {
   setKeys: 0,
 };
 
-// The containers that are open. Of an object: where its keys begin in the list of keys. Of an array: ARRAY.
+// For each open container: the index of its first key in the list of keys, or ARRAY for an array.
 const firstKey = new Int32Array(MAX_DEPTH + 2);
 const ARRAY = -1;
 
-// The shapes around the containers that are open.
+// For each open container: the shape to continue with when it closes.
 const around: Shape[] = Array.from({ length: MAX_DEPTH + 2 }, beginShape);
 
 /**
- * Validates one JSON text strictly and notes where the members that matter are, in one pass
- * and without building a value. The answer is valid until the next call. `maxDepth` is MAX_DEPTH at the most.
+ * Validates one JSON text strictly and records where the members in SLOT are, in one pass and without building a value.
+ * The returned object is valid until the next call. `maxDepth` is at most MAX_DEPTH.
  */
 export function scan({ bytes, start, end, ascii }: Payload, maxDepth = MAX_DEPTH): Scan {
   result.fault = null;
@@ -82,15 +82,15 @@ export function scan({ bytes, start, end, ascii }: Payload, maxDepth = MAX_DEPTH
   return result;
 }
 
-/** What the last scan found. */
+/** The result of the last scan. */
 export function lastScan(): Scan {
   return result;
 }
 
-/** The walk itself. Returns what ends it early; what it only notes goes to `result.fault`. */
+/** The pass itself. Returns a fault that stops it; other faults are written to `result.fault`, and the pass goes on. */
 function walk(bytes: Buffer, view: DataView, at: number, end: number, maxDepth: number): Fault | null {
   const spans = result.spans;
-  // Made when the first long string is met; most messages have none.
+  // Created at the first long string; most messages have none.
   let words: Int32Array | null = null;
   const lastWord = bytes.length - 4;
   let byte = 0;
@@ -98,7 +98,7 @@ function walk(bytes: Buffer, view: DataView, at: number, end: number, maxDepth: 
   let keys = 0;
   let atKey = false;
   let shape = beginShape();
-  let slot = -1; // of the value that begins
+  let slot = -1; // of the value that begins here
 
   value: for (;;) {
     if (atKey) {
@@ -197,7 +197,7 @@ function walk(bytes: Buffer, view: DataView, at: number, end: number, maxDepth: 
     }
 
     for (;;) {
-      if (at > end) return "not-json"; // it ends outside of the message
+      if (at > end) return "not-json"; // the value ends outside the message
       if (shape.slot >= 0) spans[2 * shape.slot + 1] = at;
       if (depth === 0) return isClean(bytes, at, end) ? null : "not-json";
       byte = bytes[at];
@@ -229,7 +229,10 @@ function walk(bytes: Buffer, view: DataView, at: number, end: number, maxDepth: 
 
 let afterKey = 0;
 
-/** Reads a key that was not learnt, and learns it. Null where there is none; else `afterKey` is the place behind its colon. */
+/**
+ * Reads a key that has not been learnt, and learns it. Sets `afterKey` to the offset after its colon. Returns null if
+ * the key is not valid JSON.
+ */
 function readKey(
   bytes: Buffer,
   view: DataView,
@@ -273,7 +276,7 @@ function readKey(
   return isPlain && !shape.isLost ? learnKey(shape, view, quote, afterKey, slot) : loseKey(shape, slot);
 }
 
-/** The first place at or after `at` that is not whitespace. Line breaks are noted. */
+/** The first offset at or after `at` that is not whitespace. Sets `result.breaks` at line breaks. */
 function skipSpace(bytes: Buffer, at: number): number {
   for (;;) {
     const byte = bytes[at];
@@ -283,7 +286,7 @@ function skipSpace(bytes: Buffer, at: number): number {
   }
 }
 
-/** Whether nothing but whitespace follows. One CR at the very end belongs to the line's end, not to the message. */
+/** Whether only whitespace follows. One CR at the very end belongs to the line ending, not to the message. */
 function isClean(bytes: Buffer, at: number, end: number): boolean {
   for (; at < end; at++) {
     const byte = bytes[at];
@@ -293,7 +296,7 @@ function isClean(bytes: Buffer, at: number, end: number): boolean {
   return true;
 }
 
-/** The length of `true`, `false` or `null` at this place, or 0. */
+/** The length of `true`, `false` or `null` at this offset, or 0. */
 function literal(bytes: Buffer, at: number, byte: number): number {
   if (byte === 0x74) return bytes[at + 1] === 0x72 && bytes[at + 2] === 0x75 && bytes[at + 3] === 0x65 ? 4 : 0;
   if (byte === 0x6e) return bytes[at + 1] === 0x75 && bytes[at + 2] === 0x6c && bytes[at + 3] === 0x6c ? 4 : 0;
@@ -301,12 +304,12 @@ function literal(bytes: Buffer, at: number, byte: number): number {
   return bytes[at + 3] === 0x73 && bytes[at + 4] === 0x65 ? 5 : 0;
 }
 
-/** The slot of a key, with what is odd about the key noted. */
+/** The slot of a key. Records a fault if the key is a variant or `__proto__`. */
 function noteKey(level: Level, bytes: Buffer, start: number, end: number): number {
   const slot = slotOf(level, bytes, start, end);
   if (slot === VARIANT) {
     result.fault ??= "variant-key";
-    // Which of the two is the id depends on who reads: neither is echoed.
+    // Peers may disagree on which member is the id, so neither is used in a response.
     if (level === ROOT && ID_VARIANTS.some((id) => isSpelled(bytes, start, end, id))) result.idInDoubt = true;
   } else if (slot === PROTOTYPE) result.fault ??= "prototype-key";
   return slot;

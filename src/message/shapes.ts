@@ -2,36 +2,36 @@ import { type Level, PARAMS, ROOT, SLOT, SLOTS } from "./keys.ts";
 import { MIN_WORDS_LENGTH, takeWords, type Words } from "./words.ts";
 
 /**
- * A key and the keys before it in its object, as hidden classes are in V8. Messages are alike: after the same keys the
- * same key usually comes again. One comparison then tells that it is well-formed, new in its object, and in which slot.
- * What is compared is the key as it is written, with its quotes and its colon.
+ * A key and the keys before it in its object, like a hidden class in V8. Messages are alike: after the same keys the
+ * same key usually follows. One comparison then shows that the key is well-formed, is not a duplicate, and which slot
+ * it has. The key is compared as it is written, with its quotes and its colon.
  */
 export interface Shape extends Words {
   /** The slot of the key's value, or a negative number. */
   readonly slot: number;
-  /** The keys that matter in the object, or null. */
+  /** The known keys of the object, or null. */
   readonly level: Level | null;
-  /** Whether the keys of the object were not learnt: no key follows this shape, and all of them have to be compared. */
+  /** True if not all keys of the object were learnt: no shape follows this one, and each further key is compared. */
   readonly isLost: boolean;
-  /** How many keys of the object lead here. */
+  /** How many keys of the object come up to here, this one included. */
   readonly count: number;
-  /** The key that was learnt last of those that follow this one. The rest of them are a list, by `other`. */
+  /** The shapes that can follow this one, as a linked list by `other`. The one that was learnt last is first. */
   next: Shape | null;
   other: Shape | null;
-  /** How many keys follow this one. */
+  /** How many shapes can follow this one. */
   branches: number;
-  /** Where the keys of an object begin that is the value of this key, or is in an array that is. */
+  /** The first shape of an object that is the value of this key, or that is in an array under this key. */
   inObject: Shape | null;
   inArray: Shape | null;
 }
 
-/** So many keys are learnt. After that all are forgotten, and learning begins anew. */
+/** Limit for all shapes. When it is reached, all are dropped, and learning starts again. */
 const MAX_SHAPES = 4096;
-/** So many keys are learnt that follow the same others: an object that is used as a map has no shape. */
+/** Limit for the shapes that can follow one shape: an object that is used as a map has no stable shape. */
 const MAX_BRANCHES = 8;
-/** So many keys of one object are learnt. */
+/** Limit for the learnt keys of one object. */
 export const MAX_COUNT = 24;
-/** Keys that are written with more bytes are not learnt. */
+/** Longer keys, in bytes as they are written, are not learnt. */
 const MAX_LENGTH = 64;
 
 const NO_KEY: Words = { length: 0, first: 0, last: 0, between: new Int32Array(0) };
@@ -50,18 +50,18 @@ export function beginShape(): Shape {
   return root;
 }
 
-/** Where the keys of an object begin that is the value of this shape's key. */
+/** The first shape of an object that is the value of this shape's key. */
 export function openObject(shape: Shape): Shape {
   const isParams = shape.level === ROOT && shape.slot === SLOT.params;
   return (shape.inObject ??= createHead(isParams ? PARAMS : null));
 }
 
-/** Where the keys of an object begin that is in an array under this shape's key. */
+/** The first shape of an object that is in an array under this shape's key. */
 export function openElement(shape: Shape): Shape {
   return (shape.inArray ??= createHead(null));
 }
 
-/** Learns the key that is written between two places, its quotes and colon included, and follows a shape. */
+/** Learns the key at a span, which includes its quotes and colon, as one that follows the shape `before`. */
 export function learnKey(before: Shape, view: DataView, start: number, end: number, slot: number): Shape {
   const isOddLength = end - start < MIN_WORDS_LENGTH || end - start > MAX_LENGTH;
   const isFull = before.branches === MAX_BRANCHES || before.count === MAX_COUNT || learnt >= MAX_SHAPES;
@@ -74,7 +74,7 @@ export function learnKey(before: Shape, view: DataView, start: number, end: numb
   return shape;
 }
 
-/** The shape of an object from the first key on that is not learnt. The objects inside it have shapes again. */
+/** The shape of an object from its first key on that is not learnt. Objects inside it are learnt again. */
 export function loseKey({ level }: Shape, slot: number): Shape {
   const shapes = level === ROOT ? lost.root : level === PARAMS ? lost.params : lost.other;
   return shapes[Math.max(0, slot + 1)];
@@ -84,7 +84,7 @@ function createAllLost() {
   return { root: createLost(ROOT), params: createLost(PARAMS), other: createLost(null) };
 }
 
-/** One for each slot, and one for no slot. */
+/** One shape for each slot, and one for keys without a slot. */
 function createLost(level: Level | null): readonly Shape[] {
   return Array.from({ length: SLOTS + 1 }, (_, nth) => createShape(NO_KEY, nth - 1, level, true, 0));
 }
@@ -99,7 +99,7 @@ function createRoot(): Shape {
   return shape;
 }
 
-/** One function for all, so that V8 gives them one hidden class. */
+/** All shapes are created here, so that V8 gives them one hidden class. */
 function createShape(
   { length, first, last, between }: Words,
   slot: number,

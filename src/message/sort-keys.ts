@@ -3,9 +3,10 @@ import { BACKSLASH, QUOTE } from "./characters.ts";
 import { readText } from "./text.ts";
 
 /**
- * The order of some members by the units of their keys, by their numbers. In `places` there are two numbers for each, from
- * `base` to `top`: where it begins, which is the opening quote of its key, and where it ends. The keys are canonical:
- * nothing in them is escaped that need not be. The answer is valid until the next call.
+ * Sorts the members of an object by the UTF-16 units of their keys, and returns their indices in that order. `places`
+ * holds two offsets for each member, from `base` to `top`: where it begins, which is the opening quote of its key, and
+ * where it ends. The keys must be canonical, without unnecessary escapes. The returned array is valid until the next
+ * call.
  */
 export function sortKeys(
   bytes: Buffer,
@@ -44,13 +45,13 @@ interface Keys {
   readonly order: Int32Array;
 }
 
-/** The byte at some depth of a member's key. The end of a key comes before all bytes. */
+/** The byte at position `depth` of a member's key. The end of a key sorts before all bytes. */
 function byteOf({ bytes, places, base }: Keys, nth: number, depth: number): number {
   const byte = bytes[places[base + 2 * nth] + depth];
   return byte === QUOTE ? -1 : byte;
 }
 
-/** Whether the bytes of a key sort as its units do: not where it has an escape, or a character beyond U+FFFF. */
+/** Whether the bytes of a key sort like its UTF-16 units: not if it has an escape, or a character above U+FFFF. */
 function isInOrderOfBytes(bytes: Buffer, start: number): boolean {
   for (let at = start; bytes[at] !== QUOTE; at++) if (bytes[at] === BACKSLASH || bytes[at] >= 0xf0) return false;
   return true;
@@ -63,18 +64,19 @@ function endOfKey(bytes: Buffer, start: number): number {
 }
 
 /**
- * Multikey quicksort (Bentley and Sedgewick, 1997): keys are compared byte by byte, and a byte that some keys have in
- * common is not compared again among them. No two keys are the same.
+ * Multikey quicksort (Bentley and Sedgewick, 1997): keys are compared byte by byte, and bytes that some keys share are
+ * not compared again among them. No two keys are equal.
  */
 function sortByBytes(keys: Keys, first: number, last: number, depth: number): void {
   const { order } = keys;
   let [from, to, at] = [first, last, depth];
   while (to - from > FEW) {
     const { less, more } = partition(keys, from, to, at);
-    // The largest of the three parts is next; the others are less than half of it, so this does not go deep.
+    // The loop continues with the largest of the three parts. Each other part has at most half of the keys, so the
+    // recursion stays shallow.
     const parts = [
       { from, to: less, at },
-      // Those that are equal so far differ further on. A key that ends here is the only one.
+      // These keys are equal up to here and differ later. If the key ends here, it is the only one in this part.
       { from: less, to: more, at: at + 1 },
       { from: more, to, at },
     ].sort((one, other) => one.to - one.from - (other.to - other.from));
@@ -89,13 +91,13 @@ function sortByBytes(keys: Keys, first: number, last: number, depth: number): vo
   }
 }
 
-/** So few are put in order one by one. */
+/** Up to this many keys are sorted by insertion. */
 const FEW = 12;
 
-/** Puts those with a lower byte than some key's first and those with a higher one last. */
+/** Moves keys with a lower byte than the pivot to the front and keys with a higher byte to the back. */
 function partition(keys: Keys, from: number, to: number, depth: number): { less: number; more: number } {
   const { order } = keys;
-  // Any of them: whoever could foresee which one could choose keys that take for ever.
+  // Security: the pivot is random. A sender who could predict it could choose keys that take very long to sort.
   random = (Math.imul(random, 1_664_525) + 1_013_904_223) >>> 0;
   const pivot = byteOf(keys, order[from + (random % (to - from))], depth);
   let less = from;
@@ -120,7 +122,7 @@ function comesBefore(keys: Keys, one: number, other: number, depth: number): boo
   for (let at = depth; ; at++) {
     const byte = byteOf(keys, one, at);
     const difference = byte - byteOf(keys, other, at);
-    // Where both end, it is the same key twice: no such message gets here.
+    // Both end only if a key is a duplicate, and the scanner refuses such a message.
     if (difference !== 0 || byte < 0) return difference < 0;
   }
 }

@@ -1,13 +1,13 @@
 import { BACKSLASH, QUOTE } from "./characters.ts";
 
-// A JSON string can be spelled in many ways. What is here compares and hashes strings by what they say, where they
-// stand and without making a text of each: a message of 10 MB can have a million keys with an escape in every one.
-// The bytes have been validated, or the part of them up to the closing quote has.
+// A JSON string can be spelled in many ways. These functions compare and hash strings by their decoded text, in the
+// buffer and without decoding each into a string: a message of 10 MB can have a million keys with an escape in every
+// one. The bytes must have been validated, at least up to the closing quote.
 
-/** Whether the string between two places, without its quotes, says this text. */
+/** Whether the string at a span, without its quotes, decodes to this text. */
 export function isSpelled(bytes: Buffer, start: number, end: number, text: string): boolean {
   const { length } = text;
-  // Every unit of a text takes at least one byte.
+  // Every UTF-16 unit of a text takes at least one byte.
   if (end - start < length) return false;
   let at = start;
   for (let nth = 0; nth < length; nth++) {
@@ -23,14 +23,14 @@ export function isSpelled(bytes: Buffer, start: number, end: number, text: strin
   return at === end;
 }
 
-/** The same from here on, where not all is ASCII. */
+/** Like `isSpelled`, for the rest of a string from its first non-ASCII character on. */
 function isRest(bytes: Buffer, start: number, text: string, from: number): boolean {
   const reader = FIRST.begin(bytes, start);
   for (let nth = from; nth < text.length; nth++) if (reader.read() !== text.charCodeAt(nth)) return false;
   return reader.read() === END_OF_STRING;
 }
 
-/** Whether the strings that begin at two places, each behind its opening quote, say the same. */
+/** Whether two strings decode to the same text. Each begins after its opening quote. */
 export function isSameString(bytes: Buffer, one: number, other: number): boolean {
   for (;;) {
     const byte = bytes[one];
@@ -40,7 +40,7 @@ export function isSameString(bytes: Buffer, one: number, other: number): boolean
     one++;
     other++;
   }
-  // A backslash never stands inside of a character, and the bytes before it are the same in both strings.
+  // Both offsets are at the start of a character: the bytes before are equal, and a backslash is never inside one.
   const first = FIRST.begin(bytes, one);
   const second = SECOND.begin(bytes, other);
   for (;;) {
@@ -51,8 +51,8 @@ export function isSameString(bytes: Buffer, one: number, other: number): boolean
 }
 
 /**
- * Which of two strings comes first by the units of their texts, as RFC 8785 has it: below zero for the first. Each begins
- * behind its opening quote.
+ * Compares two strings by the UTF-16 units of their texts, as RFC 8785 does: below zero if the first one comes first.
+ * Each begins after its opening quote.
  */
 export function compareStrings(bytes: Buffer, one: number, other: number): number {
   let same = 0;
@@ -67,7 +67,7 @@ export function compareStrings(bytes: Buffer, one: number, other: number): numbe
     if (left === QUOTE) return -1;
     return right === QUOTE ? 1 : left - right;
   }
-  // Back to where the character begins in which they differ.
+  // Go back to the start of the character in which they differ.
   if ((left & 0xc0) === 0x80 || (right & 0xc0) === 0x80) while (same > 0 && bytes[one + same - 1] >= 0x80) same--;
   const first = FIRST.begin(bytes, one + same);
   const second = SECOND.begin(bytes, other + same);
@@ -79,8 +79,8 @@ export function compareStrings(bytes: Buffer, one: number, other: number): numbe
 }
 
 /**
- * Mixes a string into a hash by what it says: two spellings of one string have one hash. `start` is behind its opening
- * quote. Undefined where half of a surrogate pair stands in it, which has no form in UTF-8.
+ * Hashes a string by its decoded text: all spellings of a string have the same hash. `start` is after its opening
+ * quote. Undefined if the string contains a lone surrogate, which has no UTF-8 encoding.
  */
 export function hashString(bytes: Buffer, start: number, end: number, seed: number): number | undefined {
   let hash = seed;
@@ -99,7 +99,9 @@ export function hashString(bytes: Buffer, start: number, end: number, seed: numb
   return hash ^ (hash >>> 13);
 }
 
-/** The same from an escape on that is not ASCII: it counts as the bytes of UTF-8 that it stands for. */
+/**
+ * Like `hashString`, for the rest of a string from a non-ASCII escape on. Characters are hashed as their UTF-8 bytes.
+ */
 function hashUnits(bytes: Buffer, start: number, seed: number): number | undefined {
   let hash = seed;
   const reader = FIRST.begin(bytes, start);
@@ -124,22 +126,22 @@ function mix(hash: number, byte: number): number {
   return mixed ^ (mixed >>> 15);
 }
 
-/** What a reader says at the closing quote. */
+/** What a reader returns at the closing quote. */
 export const END_OF_STRING = -1;
 
-/** Reads a string unit by unit of UTF-16, up to its closing quote. */
+/** Reads the UTF-16 units of a string one by one, up to its closing quote. */
 export interface UnitReader {
-  /** Begins with another string, behind its opening quote. */
+  /** Starts to read another string, after its opening quote. */
   begin(bytes: Buffer, at: number): UnitReader;
   /** The next unit, or END_OF_STRING. */
   readonly read: () => number;
 }
 
-/** Makes a reader to be used again and again: one for every comparison would cost more than the comparison. */
+/** Makes a reader that can be reused: a new one for every comparison would cost more than the comparison. */
 export function createUnitReader(): UnitReader {
   let bytes: Buffer = Buffer.alloc(0);
   let at = 0;
-  let low = 0; // the second half of a pair whose first half was read
+  let low = 0; // the low surrogate of a pair whose high surrogate has been read
 
   function readEscape(): number {
     const unit = escapedUnit(bytes, at);
@@ -187,7 +189,7 @@ export function createUnitReader(): UnitReader {
   return reader;
 }
 
-/** What the escape at a place stands for: a unit of UTF-16. */
+/** The UTF-16 unit that the escape at `at` stands for. */
 function escapedUnit(bytes: Buffer, at: number): number {
   const letter = bytes[at + 1];
   if (letter !== U) return SHORT[letter];

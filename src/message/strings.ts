@@ -1,19 +1,21 @@
 import { BACKSLASH, ENDS_RUN, ESCAPE, HEX, QUOTE } from "./characters.ts";
 
-/** The memory of a buffer as words of four bytes, for `endOfString`. Making it costs more than reading a short string. */
+/**
+ * The memory of a buffer as words of four bytes, for `endOfString`. Creating it costs more than reading a short string.
+ */
 export function viewWords(bytes: Buffer): Int32Array {
   return new Int32Array(bytes.buffer, 0, bytes.buffer.byteLength >> 2);
 }
 
 /**
- * The place of the quote that ends the string around `at`, or -1 where what comes before it is no
- * JSON. Four bytes are looked at in one step.
+ * The offset of the quote that ends the string around `at`, or -1 if the bytes before it are not valid JSON. Four bytes
+ * are checked in one step.
  */
 export function endOfString(bytes: Buffer, words: Int32Array, at: number, end: number): number {
   const offset = bytes.byteOffset;
   const last = words.length - 1;
   for (;;) {
-    // Escapes come in swarms: the next few bytes are looked at one by one.
+    // Escapes often follow each other closely, so the next few bytes are checked one by one.
     const near = at + 8;
     while (at < near && ENDS_RUN[bytes[at]] === 0) at++;
     if (at === near) {
@@ -28,7 +30,7 @@ export function endOfString(bytes: Buffer, words: Int32Array, at: number, end: n
         at = (index << 2) - offset;
         if (hits !== 0) at += (31 - Math.clz32(hits & -hits)) >> 3;
       }
-      // Marked because of the byte before it, or where the memory ends within a word.
+      // The mark may be a false positive (see `marks`), and a last incomplete word has not been checked.
       while (at < end && ENDS_RUN[bytes[at]] === 0) at++;
     }
     if (at >= end) return -1;
@@ -42,15 +44,15 @@ export function endOfString(bytes: Buffer, words: Int32Array, at: number, end: n
   }
 }
 
-/** Whether four hexadecimal digits stand here. */
+/** Whether four hexadecimal digits follow. */
 export function isHex(bytes: Buffer, at: number): boolean {
   return (HEX[bytes[at]] & HEX[bytes[at + 1]] & HEX[bytes[at + 2]] & HEX[bytes[at + 3]]) === 1;
 }
 
 /**
- * The high bit of each byte that ends a plain run, by the classic tests for "less than n" and "is
- * zero". The first is exact; one after it may be marked in vain. Bytes of multi-byte characters
- * have their high bit set and are masked out by the complement.
+ * Sets the high bit of each byte that ends a plain run, by the classic bit tests for "less than n" and "is zero". The
+ * first mark is exact; a later one may be a false positive. Bytes of multi-byte characters have their high bit set, and
+ * the complement masks them out.
  */
 export function marks(word: number): number {
   const quote = word ^ 0x22222222;

@@ -23,15 +23,15 @@ export function showText(text: string, maxCharacters = 200): string {
   return VISIBLE.test(cut) ? cut : cut.replace(hazards(), escapeCharacter);
 }
 
-/** Whether a person sees all there is in a text, in the order in which it is read. */
+/** Whether a person sees every character of a text, in the order of its characters. */
 export function isPlainText(text: string): boolean {
   return VISIBLE.test(text) || text.search(hazards()) < 0;
 }
 
 const VISIBLE = /^[ -~]*$/;
 
-// What can end a line, drive a terminal, hide or reorder text: Cc, Cf, Zl, Zp, lone surrogates, and
-// all that shows nothing, from variation selectors to the Hangul filler.
+// Characters that can end a line, control a terminal, or hide or reorder text: Cc, Cf, Zl, Zp, lone surrogates, and all
+// invisible characters, from variation selectors to the Hangul filler.
 let hazardous: RegExp | undefined;
 function hazards(): RegExp {
   return (hazardous ??= /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/gu);

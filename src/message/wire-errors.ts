@@ -3,10 +3,10 @@ import { findMember, readString } from "./members.ts";
 import type { Message } from "./message.ts";
 import { showText } from "./text.ts";
 
-/** So much of a peer's error is shown to people. */
+/** Longer error messages of a peer are cut before people see them. */
 const MAX_SHOWN_CHARACTERS = 200;
 
-/** What a peer said was wrong, for people and logs: the code and the text, on one line. Null for what is not an error. */
+/** Code and text of a peer's error response, on one line, for people and logs. Null if the message is not an error. */
 export function describeError({ bytes, envelope }: Message): string | null {
   if (envelope.kind !== "error") return null;
   const code = findMember(bytes, envelope.error, "code");

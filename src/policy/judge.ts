@@ -7,17 +7,17 @@ import type { ToolFilter } from "./tool-filter.ts";
 import { judgeTools } from "./tools.ts";
 import { type Decision, PASS } from "./verdict.ts";
 
-/** What decides. Later rules join the filter here. */
+/** The filters and checks that decide about messages. The rules of the rule engine are not among them. */
 export interface Policy {
-  /** Null where no tool filter is configured: lists and calls then pass like any other message. */
+  /** Null if no tool filter is configured: then lists and calls pass like other messages. */
   readonly tools: ToolFilter | null;
-  /** The same for prompts and resources. */
+  /** The filters for prompts and resources; null if none is configured. */
   readonly names?: NameFilters | null;
-  /** Checks the answers of servers against what MCP says; null where nobody asked for it. */
+  /** Checks the responses of servers against the MCP specification; null if that is not configured. */
   readonly results?: ResultJudge | null;
 }
 
-/** Decides about one message. The same function for every transport. */
+/** Decides about one message. It is the same function for every transport. */
 export function judge(policy: Policy, turn: Turn): Decision {
   const { envelope } = turn.message;
   if (turn.trouble !== null) return TROUBLES[turn.trouble];
@@ -43,16 +43,16 @@ const REMARKS: Record<Remark, Decision> = {
   instructions: { ...PASS, note: "instructions" },
 };
 
-/** The answer to a question of our own: it reaches nobody else. */
+/** The response to a request of the proxy's own: it is not forwarded. */
 const CLAIMED: Decision = { verdict: { do: "drop" }, rule: null };
 
-/** The cancellation of a call that the server has not seen, and the call itself. */
+/** For a call that was cancelled before it was forwarded: the call and its cancellation are both dropped. */
 export const WITHDRAWN: Decision = { verdict: { do: "drop" }, rule: "session:withdrawn" };
 
-/** The client has gone while its message was held here: nobody is left who could take the response. */
+/** The client disconnected while its message was held, so the response cannot be delivered. */
 export const GONE: Decision = { verdict: { do: "drop" }, rule: "session:gone" };
 
-/** What cannot be read does not pass. It is answered where it asks; what is not even JSON asks nothing. */
+/** An unreadable message does not pass. It gets an error response only if it looks like a request. */
 function judgeOpaque({ fault, like }: OpaqueEnvelope): Decision {
   const { code, text } = FAULTS[fault];
   const rule = `strict:${fault}`;

@@ -1,13 +1,13 @@
-/** Whether one of these names is in a text, as far as there is time to look. */
+/** Whether a text contains one of the names, as far as the time limit allows to find out. */
 export type NameFinder = (text: string, names: readonly string[]) => boolean;
 
-/** How long a search may take in each second, all texts together. */
+/** Time limit for all searches within one second, in milliseconds. */
 export const SEARCH_MS = 50;
 
-/** Longer names are not looked for: text that almost holds them a thousand times costs too much. */
+/** Longer names are not searched for: a text with a thousand near matches would cost too much. */
 export const MAX_SOUGHT_CHARACTERS = 64;
 
-/** Makes a finder. What it finds is worth a note and no more, so it gives up where looking gets dear. */
+/** Makes a finder. A match only leads to a note in the audit log, so the finder stops when a search takes too long. */
 export function createNameFinder(now: () => number): NameFinder {
   let second = Number.NEGATIVE_INFINITY;
   let spent = 0;

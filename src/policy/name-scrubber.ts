@@ -1,13 +1,13 @@
-/** Begins a search through the texts of one message. The texts come back without hidden names; null where it took too long. */
+/** Starts to scrub one message. The returned function removes hidden names from a text; null if that took too long. */
 export type Scrubber = () => (text: string) => string | null;
 
-/** What stands in place of a hidden name. */
+/** Replaces a hidden name. */
 const HIDDEN = "[hidden]";
 
-/** Shorter names are words of the language as well: they count only where they stand alone. */
+/** Shorter names may be common words, so they match only as whole words. */
 const MIN_APART = 6;
 
-/** How many names may be compared with some place of a message, all places together. */
+/** Limit for the comparisons of a name with a position, for one message. */
 const MAX_COMPARED = 4_000_000;
 
 interface Sought {
@@ -15,7 +15,7 @@ interface Sought {
   readonly isHidden: boolean;
 }
 
-/** Makes a scrubber. A name that is shown stays, also where a hidden one is part of it. */
+/** Makes a scrubber. The name of a shown tool stays, even if it contains a hidden name. */
 export function createScrubber(hidden: Iterable<string>, shown: Iterable<string>): Scrubber {
   const index = new Map<number, Sought[]>();
   const add = (text: string, isHidden: boolean): void => {
@@ -46,7 +46,7 @@ export function createScrubber(hidden: Iterable<string>, shown: Iterable<string>
     return (text) => {
       const searched = lower(text);
       let clean = "";
-      let kept = 0; // behind what has been copied
+      let kept = 0; // end of the text that has been copied
       for (let at = 0; at < searched.length;) {
         const found = find(searched, at);
         if (compared > MAX_COMPARED) return null;
@@ -65,13 +65,13 @@ export function createScrubber(hidden: Iterable<string>, shown: Iterable<string>
   };
 }
 
-/** In either case, but only where places stay what they are. */
+/** Lower case, but only if that does not change the length, because positions in the text must stay the same. */
 function lower(text: string): string {
   const folded = text.toLowerCase();
   return folded.length === text.length ? folded : text;
 }
 
-/** The first two characters; of a name that has but one, that one. */
+/** The two characters at a position, as a number. At the end of the text it is one character. */
 function keyAt(text: string, at: number): number {
   return at + 1 < text.length ? text.charCodeAt(at + 1) * 65_536 + text.charCodeAt(at) : text.charCodeAt(at);
 }

@@ -6,9 +6,9 @@ import { createScrubber } from "./name-scrubber.ts";
 import type { ToolFilter, ToolView } from "./tool-filter.ts";
 import type { Verdict } from "./verdict.ts";
 
-/** The answer to a call of a tool that is hidden or unknown: the same for both. */
+/** The response to a call of a hidden or an unknown tool. It is the same for both. */
 export function refuseCall(filter: ToolFilter, catalogue: Catalogue, tool: string): Extract<Verdict, { do: "deny" }> {
-  // Nothing in it can drive a terminal or forge a line.
+  // Security: the name must not control a terminal or forge a log line.
   const name = showText(tool, 256);
   switch (filter.notFound) {
     case "contract":
@@ -22,7 +22,10 @@ export function refuseCall(filter: ToolFilter, catalogue: Catalogue, tool: strin
   }
 }
 
-/** The server's own answer, under another name. Null where it has none, or one that says more than it should. */
+/**
+ * The server's own response for an unknown tool, with this name in it. Null if there is none, or it names a hidden
+ * tool.
+ */
 function mirror(filter: ToolFilter, catalogue: Catalogue, name: string): Extract<Verdict, { do: "deny" }> | null {
   const { refusal } = catalogue;
   if (refusal === null || refusal === undefined) return null;
@@ -33,10 +36,10 @@ function mirror(filter: ToolFilter, catalogue: Catalogue, name: string): Extract
   return refusal.kind === "error" ? { do: "deny", error } : { do: "deny", error, result: Buffer.from(text) };
 }
 
-// By the view: what is hidden may change, and what the server says does not.
+// Keyed by the view, because the hidden names may change, and the server's response does not.
 const leaks = new WeakMap<ToolView, boolean>();
 
-/** Whether the answer speaks of a tool that is hidden, however that is spelled. */
+/** Whether the response contains the name of a hidden tool, in upper or lower case, with or without escapes. */
 function namesHidden({ text, name }: Refusal, view: ToolView): boolean {
   const known = leaks.get(view);
   if (known !== undefined) return known;

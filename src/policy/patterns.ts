@@ -48,7 +48,7 @@ export function parsePattern(source: string, list: "deny" | "allow"): Pattern {
   return { source, expression };
 }
 
-/** Makes an expression of the source of a pattern. With `i` case does not count, whatever the source says. */
+/** Compiles the source of a pattern. With `i` it ignores case, even if the source does not ask for that. */
 export function compilePattern(source: string, flags: "" | "i" = ""): RegExp {
   const bare = bareSource(source);
   return new RegExp(bare, bare === source ? flags : "i");
@@ -58,10 +58,13 @@ function bareSource(source: string): string {
   return source.startsWith(IGNORE_CASE) ? source.slice(IGNORE_CASE.length) : source;
 }
 
-/** How both dialects say that case does not count. JavaScript itself has no word for it inside of a pattern. */
+/** Makes a pattern ignore case, here and in the patterns of rules. JavaScript itself does not support `(?i)`. */
 const IGNORE_CASE = "(?i)";
 
-/** What the patterns of rules know and these do not. What is silent would mean something else here, and hide nothing. */
+/**
+ * Syntax that the patterns of rules support and these do not. `isSilent`: it is valid in JavaScript with another
+ * meaning, so the pattern would silently hide nothing.
+ */
 const FOREIGN: readonly { looks: RegExp; what: string; instead: string; isSilent?: true }[] = [
   {
     looks: /\(\?[imsU-]+[:)]/,
@@ -75,31 +78,30 @@ const FOREIGN: readonly { looks: RegExp; what: string; instead: string; isSilent
   { looks: /\[\[:\^?\w+:\]/, what: "a class such as [[:alpha:]]", instead: "write [A-Za-z]", isSilent: true },
 ];
 
-/** What patterns make of names. */
+/** The result of running patterns on names. */
 export interface Matches {
-  /** For each name the pattern that matched first. */
+  /** For each name the first pattern that matched, or null. */
   readonly matches: readonly (Pattern | null)[];
-  /** All patterns that matched something. */
+  /** All patterns that matched some name. */
   readonly matched: ReadonlySet<Pattern>;
-  /** How many names they were run on, from the first. */
+  /** How many names were checked, from the first one on. */
   readonly reached: number;
-  /** The pattern that did not come to an end on a single name. */
+  /** The pattern that did not finish on a single name, or null. */
   readonly hung: Pattern | null;
 }
 
-/** How long the patterns of one list, `deny` or `allow`, may take on the names of one page, in processor time. */
+/** Time limit for all patterns of one list, `deny` or `allow`, on the names of one page, in processor time. */
 const MATCH_LIMIT_MS = 100;
 
-/** A pattern that takes so long on one name hangs; where none does, there are many names, or long ones. */
+/** A pattern that takes this long on one name hangs. If none does, there are just many names, or long ones. */
 const HANG_MS = 40;
 
-/** How often we look whether one does. */
+/** How often the matching is interrupted to check whether a pattern hangs. */
 const MAX_LOOKS = 8;
 
 /**
- * Runs every pattern on every name, and says for each name which pattern matched first.
- * The check above misses patterns that take for ever on the right name, and names come from
- * the server: so this runs under a limit.
+ * Runs every pattern on every name, and finds for each name the first pattern that matches. Security: safe-regex misses
+ * some patterns that backtrack forever on certain names, and the server chooses the names, so this has a time limit.
  */
 export function matchNames(patterns: readonly Pattern[], names: readonly string[]): Matches {
   const matches: (Pattern | null)[] = names.map(() => null);
@@ -126,7 +128,7 @@ export function matchNames(patterns: readonly Pattern[], names: readonly string[
     spent += taken;
     const isStuck = pattern === nth && name === index;
     if (isStuck && taken >= HANG_MS / 2) return { matches, matched, reached: index, hung: patterns[nth] };
-    // On a busy machine most of the time may have gone to others.
+    // On a busy machine other processes may have used most of the time, so the next run may take longer.
     patience = isStuck ? Math.min(2 * patience, 8 * HANG_MS) : HANG_MS;
   }
   return { matches, matched, reached: index, hung: null };

@@ -2,44 +2,44 @@ import { createHash } from "node:crypto";
 import { canonicalText } from "../message/canonical.ts";
 import { hasOddText } from "./odd-text.ts";
 
-/** What is remembered of the tools of one server: the hash of each definition, by name. */
+/** The accepted tools of one server: the hash of each definition, by name. */
 export type Pins = ReadonlyMap<string, Pin>;
 
-/** The hash of a definition; several where a server describes the tool in another way in each era. */
+/** The hash of a definition. Several if a server describes the tool differently in each era. */
 export type Pin = string | readonly string[];
 
-/** A tool as its server describes it: JSON that has been validated. */
+/** A tool as its server describes it, in validated JSON. */
 export interface Definition {
   readonly name: string;
   readonly raw: Buffer;
 }
 
-/** A tool, compared with what is remembered of it. */
+/** A tool, compared with its pin. */
 export interface PinnedTool {
   readonly name: string;
   readonly state: PinState;
-  /** What it was called, where it was renamed. */
+  /** Its former name, if it was renamed. */
   readonly formerly: string | null;
-  /** Whether its definition holds text that a person does not see as a model does. */
+  /** Whether its definition contains text that a person does not see as a model does. */
   readonly isOdd: boolean;
 }
 
-/** How a tool stands to what is remembered: as it was; with another definition; never seen; seen under another name. */
+/** How a tool compares with the pins: the same definition, another one, an unknown tool, or known by another name. */
 export type PinState = "unchanged" | "changed" | "new" | "renamed";
 
-/** A list of tools, compared with what is remembered. */
+/** A list of tools, compared with the pins. */
 export interface PinComparison {
   /** In the order of the list, each name once. */
   readonly tools: readonly PinnedTool[];
-  /** Names that are remembered and not listed. */
+  /** Names that have a pin and are not listed any more. */
   readonly gone: readonly string[];
 }
 
-/** Compares a whole list with what is remembered. */
+/** Compares a whole list with the pins. */
 export function comparePins(pins: Pins, definitions: readonly Definition[]): PinComparison {
   const listed = gather(definitions);
   const gone = [...pins.keys()].filter((name) => !listed.has(name));
-  // Each name that is gone explains one new one at most.
+  // Each name that is gone can be the former name of at most one new tool.
   const former = new Map<string, string[]>();
   for (const name of gone) {
     for (const hash of hashesOf(pins.get(name))) {
@@ -51,7 +51,7 @@ export function comparePins(pins: Pins, definitions: readonly Definition[]): Pin
   const tools = Array.from(listed, ([name, { hashes, isOdd }]): PinnedTool => {
     const [hash, ...others] = hashes;
     const pinned = pins.get(name);
-    // Listed twice in two versions: which one is meant is not for us to guess.
+    // A tool that is listed twice with different definitions counts as changed: clients may use either one.
     if (pinned !== undefined) {
       const isSame = hashesOf(pinned).includes(hash) && others.length === 0;
       return { name, state: isSame ? "unchanged" : "changed", formerly: null, isOdd };
@@ -64,8 +64,8 @@ export function comparePins(pins: Pins, definitions: readonly Definition[]): Pin
 }
 
 /**
- * What is to be remembered once the lists of a server are accepted, one for each era: all of it, and nothing else. Of a
- * name that one list has in two versions, nothing.
+ * The pins after all lists of a server were accepted, one list for each era. A name that one list has with two
+ * definitions gets no pin.
  */
 export function acceptAll(...lists: readonly (readonly Definition[])[]): Pins {
   const pins = new Map<string, Set<string>>();
@@ -84,7 +84,9 @@ export function acceptAll(...lists: readonly (readonly Definition[])[]): Pins {
   );
 }
 
-/** The same for some names only: what else is remembered stays. A name that is not listed any more is forgotten. */
+/**
+ * The pins after some names were accepted; other pins stay. The pin of a name that is not listed any more is removed.
+ */
 export function acceptSome(pins: Pins, accepted: Pins, names: readonly string[]): Pins {
   const next = new Map(pins);
   for (const name of names) {
@@ -99,17 +101,17 @@ function hashesOf(pin: Pin | undefined): readonly string[] {
   return pin === undefined ? [] : typeof pin === "string" ? [pin] : pin;
 }
 
-/** What is remembered while we run. */
+/** The pins while the proxy runs. */
 export interface PinBook {
-  /** Grows with every change. */
+  /** Increases with every change. */
   readonly version: number;
-  /** Null until a list was first seen. */
+  /** Null until the first list was seen. */
   readonly pins: Pins | null;
-  /** What becomes of a tool that is not as it was accepted: it is hidden, or only flagged. */
+  /** What happens to a tool that is not as it was accepted: it is hidden, or only flagged. */
   readonly onChange: "hide" | "flag";
 }
 
-/** The hash of a definition, whatever its spelling and whatever the tool is called. */
+/** The hash of a definition. It does not depend on the spelling of the JSON or on the name of the tool. */
 export function hashDefinition(raw: Buffer): string {
   const text = canonicalText(raw, { start: 0, end: raw.length }, ["name"]);
   return `sha256:${createHash("sha256").update(text).digest("hex")}`;

@@ -9,7 +9,7 @@ import type { SeenNames, ToolFilter } from "./tool-filter.ts";
 import { type Decision, PASS } from "./verdict.ts";
 import { createScrubber, type Scrubber } from "./name-scrubber.ts";
 
-/** Takes the names of hidden tools out of what a server says: errors, completions, log messages. Nothing else changes. */
+/** Removes the names of hidden tools from a server's errors, completions and log messages. Nothing else changes. */
 export function scrub(filter: ToolFilter, turn: Turn): Decision {
   const { message, answers } = turn;
   const { bytes, envelope, direction } = message;
@@ -35,13 +35,13 @@ export function scrub(filter: ToolFilter, turn: Turn): Decision {
 const RULE = "tools:strict";
 
 function decide(edits: Edit[] | null): Decision {
-  // What could not be looked through in time: an answer becomes an error, and nobody waits for the rest.
+  // The search took too long, so the message does not pass: a response becomes an error, a notification is dropped.
   if (edits === null)
     return { verdict: { do: "deny", error: { code: -32000, message: "Invalid response" } }, rule: RULE };
   return edits.length === 0 ? PASS : { verdict: { do: "edit", edits }, rule: RULE };
 }
 
-// One for all messages until the names change: they are indexed.
+// Used for all messages until the names change, because a scrubber builds an index of the names.
 const scrubbers = new WeakMap<SeenNames, { readonly version: number; readonly scrubber: Scrubber }>();
 
 function scrubberFor(seen: SeenNames): Scrubber {
@@ -53,7 +53,9 @@ function scrubberFor(seen: SeenNames): Scrubber {
   return scrubber;
 }
 
-/** Strings are decoded first, so that an escape hides nothing, and only those that change are written anew. */
+/**
+ * Scrubs all strings. They are decoded first, so that escapes cannot hide a name. Only changed strings are rewritten.
+ */
 function editTexts(bytes: Buffer, span: Span, scrubber: Scrubber): Edit[] | null {
   const edits: Edit[] = [];
   const search = scrubber();
@@ -64,7 +66,7 @@ function editTexts(bytes: Buffer, span: Span, scrubber: Scrubber): Edit[] | null
     const next = isOver ? text : search(text);
     if (next === null) isOver = true;
     else if (next !== text) {
-      // Two keys that are alike now would make a message that nobody can read.
+      // Two keys that became equal would be duplicate keys, so each further one gets a number.
       const said = isKey && keys++ > 0 ? `${next} ${keys}` : next;
       edits.push({ span: { start, end }, by: Buffer.from(JSON.stringify(said)) });
     }
@@ -73,7 +75,7 @@ function editTexts(bytes: Buffer, span: Span, scrubber: Scrubber): Edit[] | null
   return isOver ? null : edits;
 }
 
-/** A value that names a hidden tool is not proposed. */
+/** Removes completion values that contain the name of a hidden tool. */
 function cutValues(bytes: Buffer, result: Span, scrubber: Scrubber): Edit[] | null {
   const completion = findMember(bytes, result, "completion");
   const values = completion === null ? null : findMember(bytes, completion, "values");

@@ -1,11 +1,11 @@
 import { runInThisContext } from "node:vm";
 
-/** Runs work that may take for ever, and stops it. False when it was stopped. */
+/** Runs work that may never finish, and stops it at the time limit. Returns false if it was stopped. */
 export function runLimited(work: () => void, limitMs: number): boolean {
   const host = globalThis as { [SLOT]?: () => void };
   host[SLOT] = work;
   try {
-    // Of all that Node offers, only vm's time limit interrupts work in the same thread.
+    // In Node only the timeout of `node:vm` can interrupt work in the same thread.
     runInThisContext(`globalThis[Symbol.for("${NAME}")]()`, { timeout: limitMs });
     return true;
   } catch (error) {

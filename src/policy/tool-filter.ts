@@ -4,66 +4,69 @@ import { hasOddText } from "./odd-text.ts";
 import { compilePattern, matchNames, type Pattern } from "./patterns.ts";
 import { comparePins, type Definition, type PinBook } from "./pins.ts";
 
-/** Which tools a client may see and call. The same for the list and for the call. */
+/** Which tools a client may see and call. Lists and calls are judged alike. */
 export interface ToolFilter {
   /**
-   * Why a tool of this name is hidden: the pattern that says so, NOT_ALLOWED where none lets it in,
-   * TOO_LONG or NOT_CHECKED where nobody can tell; null where it is not.
+   * Why each name is hidden: the deny pattern that matches, NOT_ALLOWED if no allow pattern matches, or TOO_LONG or
+   * NOT_CHECKED if that could not be found out. Null if it is not hidden.
    */
   hiddenBy(names: readonly string[]): (string | null)[];
-  /** The same for tools as they are listed: what is remembered of their definitions counts, too. NOT_ACCEPTED is what hides by that. */
+  /**
+   * Like `hiddenBy`, for listed tools. Their definitions are compared with the pins, too; then NOT_ACCEPTED is the
+   * reason.
+   */
   hiddenAmong(tools: readonly Definition[]): (string | null)[];
-  /** The names of those that are not as they were accepted, hidden for that or not. */
+  /** The names of tools that are not as they were accepted, whether that hides them or not. */
   strangeAmong(tools: readonly Definition[]): ReadonlySet<string>;
-  /** What a client sees of a catalogue. Computed once for each state of it. */
+  /** What a client sees of a catalogue. Computed once for each version of it. */
   view(catalogue: Catalogue): ToolView;
-  /** Whether definitions are to be remembered and none is yet: then nothing is shown or called before the list is whole. */
+  /** Whether pins are used and there are none yet. Then no tool is shown or called before the list is complete. */
   isFirstTime(): boolean;
   /** How a call of a hidden or unknown tool is answered. */
   readonly notFound: NotFound;
-  /** Whether hidden names are taken out of all else that a server says. */
+  /** Whether hidden names are also removed from errors, completions and log messages. */
   readonly isStrict: boolean;
-  /** The names that were listed. */
+  /** The tool names that were listed so far. */
   readonly seen: SeenNames;
 }
 
-/** The names that were listed: those that were hidden when they were last, and the others. */
+/** The tool names that were listed so far: those that were hidden in the last list with them, and the others. */
 export interface SeenNames {
-  /** Grows with every change. */
+  /** Increases with every change. */
   readonly version: number;
   readonly hidden: ReadonlySet<string>;
   readonly shown: ReadonlySet<string>;
 }
 
-/** As the contract has it, as the newer revisions have it, or as the server itself would. */
+/** How a call of a hidden tool is answered: by the proxy's contract, as newer revisions say, or as the server would. */
 export type NotFound = "contract" | "spec" | "upstream";
 
 /** A catalogue as a client sees it. */
 export interface ToolView {
-  /** The names that may be called. While the list is not whole, without those that might be hidden by what comes. */
+  /** The names that may be called. While the list is incomplete, without names that a later page might hide. */
   readonly allowed: ReadonlySet<string>;
   /** The names that are hidden. */
   readonly hidden: readonly string[];
-  /** The names of tools that are not as they were accepted, hidden for that or not. */
+  /** The names of tools that are not as they were accepted, whether that hides them or not. */
   readonly strange: ReadonlySet<string>;
-  /** The names of tools that are described with text that people do not see as models do. */
+  /** The names of tools whose definitions contain text that people do not see as models do. */
   readonly odd: readonly string[];
-  /** The result of `tools/list`, all pages in one: JSON text. Null while the list is not known. */
+  /** The result of `tools/list` with all pages in one, as JSON text. Null while the list is not known. */
   readonly result: Buffer | null;
   /** Patterns that matched no tool at all. */
   readonly unmatched: readonly string[];
 }
 
-/** What a filter is made of. */
+/** Options of a tool filter. */
 export interface ToolFilterOptions {
   readonly deny: readonly Pattern[];
-  /** With any of these only what matches one of them is shown; `deny` still wins. */
+  /** If there are any, only tools that match one of them are shown. `deny` takes precedence. */
   readonly allow: readonly Pattern[];
-  /** What is remembered of definitions; null where nothing is. */
+  /** The pins; null if pins are not used. */
   readonly pins?: PinBook | null;
   readonly notFound?: NotFound;
   readonly isStrict?: boolean;
-  /** Told when a pattern took too long on the names a server gave and was stopped. */
+  /** Called when a pattern took too long on the names from a server and was stopped. */
   readonly onHang?: (pattern: string) => void;
 }
 
@@ -71,7 +74,7 @@ export interface ToolFilterOptions {
 export function createToolFilter(options: ToolFilterOptions): ToolFilter {
   const { deny, allow, notFound = "contract", isStrict = false, pins = null, onHang = () => {} } = options;
   const decided = new Map<string, string | null>();
-  // A name that a careless server might take for a hidden one is hidden with it.
+  // Security: a name that a careless server might take for a hidden one is hidden, too.
   const alike = new Map<string, string>();
   const loose = deny.map(({ source }) => ({ source, expression: compilePattern(source, "i") }));
   const used = new Set<Pattern>();
@@ -79,7 +82,7 @@ export function createToolFilter(options: ToolFilterOptions): ToolFilter {
   const seen = { version: 0, hidden: new Set<string>(), shown: new Set<string>() };
   const views = new WeakMap<Catalogue, { version: number; pinned: number; view: ToolView }>();
 
-  /** Runs the patterns on names that are new. */
+  /** Runs the patterns on names that have not been decided yet. */
   function decide(names: readonly string[]): void {
     if (decided.size > MAX_DECIDED) {
       decided.clear();
@@ -101,7 +104,9 @@ export function createToolFilter(options: ToolFilterOptions): ToolFilter {
     });
   }
 
-  /** Matches, and for the rest of the process sets aside a pattern that did not end: a deny pattern then hides all. */
+  /**
+   * Runs patterns. One that hangs is not used again in this process; if it is a deny pattern, all new names are hidden.
+   */
   function match(patterns: readonly Pattern[], names: readonly string[]) {
     const active = patterns.filter((pattern) => !stopped.has(pattern));
     const { matches, matched, reached, hung } = matchNames(active, names);
@@ -123,7 +128,7 @@ export function createToolFilter(options: ToolFilterOptions): ToolFilter {
     });
   }
 
-  /** Remembers what became of names, for texts in which they may turn up. */
+  /** Remembers which names are hidden and shown, to scrub texts that contain them. */
   function note(names: readonly string[], fates: readonly (string | null)[]): void {
     if (!isStrict) return;
     names.forEach((name, index) => {
@@ -135,7 +140,7 @@ export function createToolFilter(options: ToolFilterOptions): ToolFilter {
     });
   }
 
-  /** The names of tools that are not as they were accepted. */
+  /** The names of tools whose definitions differ from the pins, or have none. */
   function strangeAmong(tools: readonly Definition[]): Set<string> {
     const known = pins?.pins ?? null;
     if (known === null) return NOBODY;
@@ -151,7 +156,7 @@ export function createToolFilter(options: ToolFilterOptions): ToolFilter {
     return fates;
   }
 
-  /** The names that no page to come can hide: only what looks like a denied name is hidden with it. */
+  /** The names that no later page can hide. A later page can hide a name only if it looks like a denied name. */
   function withoutDoubtful(names: readonly string[]): string[] {
     const { matches, reached } = matchNames(loose, names);
     return names.filter((name, index) => index < reached && matches[index] === null && foldName(name) === name);
@@ -191,21 +196,21 @@ export function createToolFilter(options: ToolFilterOptions): ToolFilter {
   };
 }
 
-/** What hides a tool that no `allow` pattern matches. */
+/** Reason for hiding: no `allow` pattern matches. */
 export const NOT_ALLOWED = "(not in the allow list)";
 
-/** What hides a tool whose name is too long to be compared with others. */
+/** Reason for hiding: the name is too long to be compared with others. */
 export const TOO_LONG = "(name too long)";
 
-/** What hides a tool on whose name there was no time to run the patterns. They are run on it when it is listed again. */
+/** Reason for hiding: the patterns did not reach the name within the time limit. The next list tries again. */
 export const NOT_CHECKED = "(not checked in time)";
 
-/** What hides a tool that is new, or not as it was accepted. */
+/** Reason for hiding: the tool is new, or not as it was accepted. */
 export const NOT_ACCEPTED = "(not accepted)";
 
 const NOBODY = new Set<string>();
 
-/** Names whose fate is remembered. */
+/** Limit for the names whose decision is remembered. */
 const MAX_DECIDED = 20_000;
 
 const COMMA = Buffer.from(",");

@@ -8,7 +8,7 @@ import { refuseCall } from "./not-found.ts";
 import { scrub } from "./scrub.ts";
 import { type Decision, PASS } from "./verdict.ts";
 
-/** The tool filter's contract: what is hidden is not listed, and calling it is like calling what never was. */
+/** Applies the tool filter: a hidden tool is not listed, and calling it is answered like an unknown tool. */
 export function judgeTools(filter: ToolFilter, turn: Turn): Decision {
   if (turn.list !== null) return judgeList(filter, turn, turn.list);
   const call = turn.opens;
@@ -18,7 +18,7 @@ export function judgeTools(filter: ToolFilter, turn: Turn): Decision {
   }
   if (mustLearnFirst(filter, turn, call)) return PARK;
   if (call.method.name === "tools/list") {
-    // In a batch a hundred copies of the list would be in memory at once: there the server answers.
+    // A batch could need a hundred copies of the list in memory at once, so there the server answers.
     if (call.cursor !== null || turn.exchange.isMember === true) return PASS;
     const catalogue = turn.session.catalogue(call.era);
     const view = catalogue.isFresh() ? filter.view(catalogue) : null;
@@ -33,14 +33,15 @@ export function judgeTools(filter: ToolFilter, turn: Turn): Decision {
   const { allowed, strange } = filter.view(catalogue);
   const isStrange = strange.has(call.subject);
   if (allowed.has(call.subject)) return isStrange ? { ...PASS, note: STRANGE } : PASS;
-  // Denied and unknown alike wait for the whole list: neither the answer nor its time tells them apart.
+  // Security: calls of hidden and of unknown tools both wait for the complete list, so that neither the response nor
+  // its timing tells them apart.
   if (!catalogue.isComplete || (filter.notFound === "upstream" && catalogue.refusal === undefined)) return PARK;
   return { verdict: refuseCall(filter, catalogue, call.subject), rule: isStrange ? "tools:pin" : RULE };
 }
 
 /**
- * Whether the whole list has to be remembered before anything of it is shown: a server that always has one more page,
- * which its clients do not ask for, could otherwise change the first one as it likes.
+ * Whether the complete list must be pinned before any of it is shown. Otherwise a server that always announces one more
+ * page, which clients do not request, could change the first page at will.
  */
 function mustLearnFirst(filter: ToolFilter, { session }: Turn, { method: { name }, era }: Call): boolean {
   if ((name !== "tools/list" && name !== "tools/call") || !filter.isFirstTime()) return false;
@@ -48,7 +49,9 @@ function mustLearnFirst(filter: ToolFilter, { session }: Turn, { method: { name 
   return !isComplete && !isTooLarge;
 }
 
-/** The answer to a call that cannot be judged because the list cannot be had, and to a page of such a list. */
+/**
+ * The decision about a call that cannot be judged because the list is not available, and about a page of such a list.
+ */
 export const UNKNOWN_LIST: Decision = {
   verdict: { do: "deny", error: { code: -32603, message: "Internal proxy error" } },
   rule: "tools:no-list",
@@ -65,14 +68,14 @@ function judgeList(filter: ToolFilter, turn: Turn, page: ToolPage | "unreadable"
       rule: "tools:unreadable-list",
     };
   }
-  // A list that was never accepted and cannot be remembered: half of one, or one that holds no longer.
+  // Nothing was accepted yet, and this list cannot be pinned: it is incomplete or stale.
   if (filter.isFirstTime()) return UNKNOWN_LIST;
-  // What could not be called is not shown.
+  // The tools of this list cannot be called, so they are not shown.
   if (turn.answers !== undefined && turn.session.catalogue(turn.answers.era).isTooLarge) return UNKNOWN_LIST;
   const hidden = new Set<number>();
   const { bytes } = turn.message;
   const named = page.tools.flatMap(({ name, span }, index) => {
-    if (name === null) hidden.add(index); // an entry that is no tool
+    if (name === null) hidden.add(index); // not a valid tool
     return name === null ? [] : [{ name, index, raw: bytes.subarray(span.start, span.end) }];
   });
   const fates = filter.hiddenAmong(named);
@@ -90,13 +93,13 @@ function judgeList(filter: ToolFilter, turn: Turn, page: ToolPage | "unreadable"
   };
 }
 
-/** What is worth noting of a list: a tool that is not as it was accepted, or text that people do not see as models do. */
+/** The note about a list: a tool is not as it was accepted, or has text that people do not see as models do. */
 function noteOn(strange: string | undefined, odd: string | undefined): Pick<Decision, "note" | "about"> | null {
   if (strange !== undefined) return { note: STRANGE, about: strange };
   return odd === undefined ? null : { note: "odd-text", about: odd };
 }
 
-/** A log message that speaks of a hidden tool. It passes, but it is worth a note. */
+/** A log message that contains the name of a hidden tool. It passes with a note. */
 const LEAK: Decision = { ...PASS, note: "hidden-name" };
 
 /** A tool that is new, or not as it was accepted. */
@@ -114,7 +117,7 @@ function mentionsHidden(filter: ToolFilter, { message, session }: Turn): boolean
 
 const findName = createNameFinder(() => performance.now());
 
-// It is only a note: not worth more than a glance at a long text or a long list.
+// Limits of the search: it only leads to a note, so it must be cheap for a long text or a long list.
 const MAX_LOOKED_AT = 16_384;
 const MAX_LOOKED_FOR = 200;
 

@@ -5,39 +5,42 @@ import type { Message } from "../message/message.ts";
 
 /** What should happen to a message. Plain data. */
 export type Verdict =
-  /** It goes on as it came. */
+  /** The message is forwarded unchanged. */
   | { readonly do: "pass" }
-  /** It goes no further, and whoever waits is told: the sender of a request, or for an answer the one it was meant for. */
+  /**
+   * The message is refused, and the peer that waits gets an error: the sender of a request, or the receiver of a
+   * response.
+   */
   | {
       readonly do: "deny";
       readonly error: WireError;
-      /** What a request is answered with instead, where its refusal is no error: the JSON text of a result. */
+      /** If set, a request is answered with this result instead of the error. JSON text. */
       readonly result?: Buffer;
     }
-  /** It goes no further, and nobody waits. `reason` is what whoever waits would be told, where there is something to tell. */
+  /** The message is not forwarded, and no error is sent. `reason` is for the audit log, if there is one. */
   | { readonly do: "drop"; readonly reason?: string }
-  /** It is answered here. `result` is JSON text. */
+  /** The proxy answers the request itself. `result` is JSON text. */
   | { readonly do: "reply"; readonly result: Buffer }
-  /** It goes on without these elements of the list it brings. */
+  /** The message is forwarded without the hidden elements of its list. */
   | { readonly do: "hide"; readonly elements: readonly Span[]; readonly hidden: ReadonlySet<number> }
-  /** Something of it is different from here on: this is what goes on. */
+  /** This message is forwarded instead. */
   | { readonly do: "change"; readonly message: Message }
-  /** It goes on with these places changed, and no others. */
+  /** The message is forwarded with these edits, and no other byte changes. */
   | { readonly do: "edit"; readonly edits: readonly Edit[] }
-  /** It waits until the tools are known, and is judged again. */
+  /** The message is held until the tools are known, and then judged again. */
   | { readonly do: "park" };
 
-/** A verdict, and who decided: the rule's name, or null where nothing spoke against the message. */
+/** A verdict, and the name of the rule that decided; null if no rule objected to the message. */
 export interface Decision {
   readonly verdict: Verdict;
   readonly rule: string | null;
-  /** What is worth noting, though it changed nothing. */
+  /** A note for the audit log, which does not change the verdict. */
   readonly note?: string | undefined;
-  /** What it is about, where the message as a whole does not say: a tool in a list, a prompt, a resource. */
+  /** What the decision is about, if the message alone does not tell: a tool in a list, a prompt, a resource. */
   readonly about?: string;
-  /** Why, for the log: what is wrong with it and where. */
+  /** The reason, for the log: what is wrong with the message and where. */
   readonly why?: string;
 }
 
-/** Nothing speaks against it. */
+/** No rule objects to the message. */
 export const PASS: Decision = { verdict: { do: "pass" }, rule: null };

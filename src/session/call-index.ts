@@ -1,24 +1,25 @@
 import type { Call } from "./call.ts";
 
-/** Calls by their key, in the order in which they were added. */
+/** Open calls by the key of their id, in the order in which they were added. */
 export interface CallIndex {
   readonly size: number;
   get(key: number | string): Call | undefined;
-  /** Adds a call whose key is not there yet. */
+  /** Adds a call. Its key must not be in the index yet. */
   add(call: Call): void;
-  /** False where it is not there: another one with its key is not touched. */
+  /** Returns false if the call is not in the index. Another call with the same key stays. */
   remove(call: Call): boolean;
   values(): Call[];
 }
 
-/** An array of so many places is made for the first call. */
+/** Initial size of the array, which is created for the first call. */
 const FIRST_PLACES = 16;
-/** It grows to so many places. Calls that find none are kept in a map. */
+/** Maximum size of the array. Calls that do not find a free place are kept in a Map. */
 const MAX_PLACES = 1024;
 
 /**
- * Makes an index. Most ids are integers that count up: their last bits are the call's place in an array. A map would do
- * all of this, but it is made anew every time its free places are used up, which adding and removing does by itself.
+ * Makes an index. Most ids are integers that count up, so their low bits are the call's place in an array. A Map alone
+ * would work, but it is rebuilt whenever its free places are used up, and adding and removing calls uses them up
+ * continuously.
  */
 export function createCallIndex(): CallIndex {
   let places: (Call | null)[] = [];
@@ -30,11 +31,11 @@ export function createCallIndex(): CallIndex {
     return typeof key === "number" && places.length > 0 && places[key & (places.length - 1)] === call;
   }
 
-  /** Puts a call in its place in the array. False where there is none. */
+  /** Puts a call in its place in the array. Returns false if the place is taken, or the id is not an integer. */
   function put(call: Call): boolean {
     const { key } = call.id;
     if (typeof key !== "number") return false;
-    // With half of the places taken, the next call is likely to find its own taken too.
+    // If half of the places are taken, the next call is likely to find its place taken, too.
     if (2 * index.size >= places.length && places.length < MAX_PLACES) grow();
     const place = key & (places.length - 1);
     if (places[place] !== null) return false;
@@ -46,7 +47,7 @@ export function createCallIndex(): CallIndex {
     const old = places;
     const length = Math.max(FIRST_PLACES, 2 * old.length);
     places = Array.from({ length }, () => null);
-    // Two that had different places have different places among twice as many.
+    // No collisions: calls with different places before have different places in an array of twice the size.
     for (const call of old) if (call !== null) places[Number(call.id.key) & (length - 1)] = call;
   }
 

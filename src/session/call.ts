@@ -3,49 +3,51 @@ import type { Message } from "../message/message.ts";
 import type { Method } from "../message/methods.ts";
 import type { Era } from "../message/protocol.ts";
 
-/** A request that somebody waits for. */
+/** An open call: a request whose response is pending. */
 export interface Call {
   readonly id: Id;
   readonly method: Method;
-  /** What it is about: the tool, prompt, resource or task. Of a long link only the beginning. */
+  /** What the request is about: the tool, prompt, resource or task. Of a long URI only the beginning is kept. */
   readonly subject: string | null;
-  /** The cursor it asks a list with; null for the first page, undefined where it is no text, or too long to keep. */
+  /** The cursor of a list request; null for the first page, undefined if it is not a string, or too long to keep. */
   readonly cursor: string | null | undefined;
   readonly era: Era;
-  /** When it came, by the session's clock. */
+  /** When the request arrived, by the session's clock. */
   readonly since: number;
-  /** How often the tool list had changed by then, where it asks for that. */
+  /** The version of the tool list when the request arrived, if it asks for that list. */
   readonly listVersion: number;
-  /** Who takes the answer, where the request is our own. Null where the answer was lost. */
+  /**
+   * Takes the response if the request is the proxy's own, or null if the response was lost. Null for other requests.
+   */
   readonly claim: ((answer: Message | null) => void) | null;
-  /** Held by us: the other side has not seen it yet, or the one who asked has not seen the answer. */
+  /** Held by the proxy: the request has not been forwarded yet, or its response has not been forwarded yet. */
   parked: boolean;
-  /** How many calls its table had been given before. */
+  /** How many calls were added to its index before this one. */
   nth: number;
-  /** What the chain keeps for the rules that judge the answer. */
+  /** What the chain keeps for the rules that judge the response. */
   memo: Keepsake | null;
-  /** The same for chains that walk beside it. Null where there are none. */
+  /** What additional chains keep for their rules. Null if there are none. */
   beside: SideMemos | null;
 }
 
-/** Something that is kept with an open call. */
+/** Data that is kept with an open call. */
 export interface Keepsake {
   readonly bytes: number;
 }
 
 /**
- * What chains beside the first one keep with a call, each under its own name. They may be late: what they keep when the
- * call is open already is counted all the same, and apart from what the first chain keeps.
+ * What additional chains keep with a call, each under its own name. Such a chain may finish after the call was opened;
+ * what it keeps then is counted, too. The bytes are counted separately from those of the first chain.
  */
 export interface SideMemos {
   find(chain: string): Keepsake | null;
   keep(chain: string, memo: Keepsake): void;
   readonly bytes: number;
-  /** What counts the bytes as long as the call is open. */
+  /** The counter of the call table, which includes these bytes while the call is open. Null while it is not. */
   counter: { bytes: number } | null;
 }
 
-/** Makes a place for what other chains keep with a call. */
+/** Makes an empty store for what additional chains keep with a call. */
 export function createSideMemos(): SideMemos {
   const memos = new Map<string, Keepsake>();
   let bytes = 0;
@@ -65,7 +67,7 @@ export function createSideMemos(): SideMemos {
   return side;
 }
 
-/** Makes a call. One function for all, so that they have one shape. */
+/** Makes a call. All calls are created here, so that V8 gives them one hidden class. */
 export function createCall(
   id: Id,
   method: Method,

@@ -2,50 +2,52 @@ import type { Call } from "./call.ts";
 import { createHash } from "node:crypto";
 import { createCallIndex } from "./call-index.ts";
 
-/** The requests of one direction that are waiting, and the ids that must not be used again. */
+/** The open calls of one direction, and the ids that must not be used again. */
 export interface CallTable {
   size(): number;
-  /** The bytes of all that the chain keeps with the calls. */
+  /** The number of bytes that the chain keeps with all open calls. */
   keptBytes(): number;
-  /** The same for all chains beside it together. */
+  /** The number of bytes that all additional chains together keep with open calls. */
   keptBeside(): number;
   find(key: number | string): Call | undefined;
-  /** Whether no further call may be opened. A suspended call gives up its place first. */
+  /** Whether no further call may be opened. If the table is full, it first abandons the oldest suspended call. */
   isFull(): boolean;
   /** Whether this id belongs to a call that was abandoned. */
   isSpent(key: number | string): boolean;
-  /** Whether answers may still come: to calls that are open, or to some that were abandoned. */
+  /** Whether responses may still arrive, for open calls or for abandoned ones. */
   isPending(): boolean;
-  /** Adds a call; its key must be free. False when the table is full. */
+  /** Adds a call. Its key must be free. Returns false if the table is full. */
   open(call: Call): boolean;
-  /** Removes a call that the other side has answered, or has never seen. Its id may be used again. */
+  /** Removes a call that the peer has answered, or has never received. Its id may be used again. */
   close(call: Call): void;
   /**
-   * Removes a call that was cancelled or given up although the other side may still answer it. Its id is spent: the late
-   * answer would otherwise be taken for the answer to the next request with the same id, and judged as that.
+   * Removes a call that was cancelled or given up although the peer may still answer it. Its id is spent: otherwise the
+   * late response would be taken for the response to the next request with the same id, and judged as such.
    */
   abandon(call: Call): void;
-  /** Marks a call whose stream broke off and may be resumed. It stays open, but is the first to be abandoned. */
+  /** Marks a call whose stream was interrupted and may be resumed. It stays open, but is abandoned first. */
   suspend(call: Call): void;
-  /** All that are open. */
+  /** All open calls. */
   waiting(): Call[];
 }
 
-/** So much is kept of what an open call is about. Links may be long: those of data hold all of it. */
+/**
+ * Limit for the subject of an open call; the rest is cut off. URIs may be long: a `data:` URI contains all its data.
+ */
 export const MAX_SUBJECT_CHARACTERS = 4096;
 
-/** The beginning of a long text, and not the text behind it: a slice would keep that alive. */
+/** The beginning of a long text, as a copy: a slice would keep the whole text in memory. */
 export function keepSubject(text: string): string {
   if (text.length <= MAX_SUBJECT_CHARACTERS) return text;
   return Buffer.from(text.slice(0, MAX_SUBJECT_CHARACTERS), "utf16le").toString("utf16le");
 }
 
-/** How many ids of abandoned calls are remembered in one direction of a session. With one more, the session ends. */
+/** Limit for the remembered ids of abandoned calls, for one direction of a session. Beyond it the session ends. */
 export const MAX_SPENT_IDS = 100_000;
 
 /**
- * Makes a table for at most `maxOpenCalls`. Our own requests are few, have ids that nobody else uses, and always find
- * room. `onExhausted` is called once, when no more spent ids can be remembered; from then on no call is opened.
+ * Makes a table for at most `maxOpenCalls`. The proxy's own requests do not count: they are few, and their ids are
+ * unique. `onExhausted` is called once, when no more spent ids can be remembered; from then on no call is opened.
  */
 export function createCallTable(
   maxOpenCalls: number,
@@ -54,11 +56,11 @@ export function createCallTable(
 ): CallTable {
   const calls = createCallIndex();
   const suspended = new Set<Call>(); // the oldest first
-  let spent: Set<number | string> | null = null; // made when the first call is abandoned
+  let spent: Set<number | string> | null = null; // created when the first call is abandoned
   let isExhausted = false;
   let keptBytes = 0;
   const keptBeside = { bytes: 0 };
-  let own = 0; // of the open calls, those that are ours: they take nobody's place
+  let own = 0; // how many open calls are the proxy's own: they do not count towards the limit
 
   function close(call: Call): void {
     if (calls.remove(call)) {
@@ -118,7 +120,7 @@ export function createCallTable(
   };
 }
 
-/** Long ids are remembered by their hash, so that the bound on their number is one on memory too. */
+/** Long ids are remembered by their hash, so that the limit on their number also limits the memory. */
 function shorten(key: number | string): number | string {
   if (typeof key === "number" || key.length <= MAX_PLAIN_CHARACTERS) return key;
   return createHash("sha256").update(key, "utf16le").digest("base64url");

@@ -9,76 +9,78 @@ export interface Tool {
   readonly raw: Buffer;
 }
 
-/** What is known of a server's tools in one era. All of them, seen or hidden: what a client sees is a view. */
+/** What is known of a server's tools in one era, hidden ones included. What a client sees is a view of it. */
 export interface Catalogue {
-  /** Grows with everything learnt, so that views know when they are out of date. */
+  /** Increases with everything learnt, so that stale views are recognized. */
   readonly version: number;
-  /** Grows when the server says that its list changed. */
+  /** Increases when the server says that its list changed. */
   readonly listVersion: number;
   /** Whether the whole list is known. */
   readonly isComplete: boolean;
-  /** Whether the list is more than we keep: it cannot be had until the server changes it or begins it anew. */
+  /**
+   * Whether the list is over a limit. It stays unknown until the server changes it, or its first page is read again.
+   */
   readonly isTooLarge: boolean;
-  /** Whether a client that asks may be answered from here: the list is whole, and the time it gave itself is not over. */
+  /** Whether the proxy may answer `tools/list` itself: the list is complete, and its `ttlMs` has not expired. */
   isFresh(): boolean;
-  /** The cursor of the page after the last one learnt, null at the end, undefined before the first. */
+  /** The cursor of the page after the last one learnt; null at the end, undefined before the first page. */
   readonly next: string | null | undefined;
   readonly tools: readonly Tool[];
-  /** The entries that are not tools. They are hidden. */
+  /** The entries that are not valid tools. They are hidden. */
   readonly faults: ToolFaults;
-  /** What stands before and after the elements in the first page's result; null before anything is learnt. */
+  /** The bytes before and after the elements in the result of the first page; null before anything is learnt. */
   readonly frame: { readonly before: Buffer; readonly after: Buffer } | null;
-  /** What the server says of a tool that it does not have: undefined before it was asked, null where it gave no answer. */
+  /** How the server answers a call of an unknown tool: undefined before it was asked, null if it did not answer. */
   readonly refusal: Refusal | null | undefined;
 }
 
-/** The entries of a list that are not tools. */
+/** The entries of a list that are not valid tools. */
 export interface ToolFaults {
   readonly count: number;
-  /** The first of them: where each stands in the whole list, counted from 0, and what is wrong with it. */
+  /** The first of them: the index of each in the whole list, from 0, and what is wrong with it. */
   readonly first: readonly { readonly entry: number; readonly why: string }[];
 }
 
-/** What a server says of a tool that it does not have. */
+/** How a server answers a call of an unknown tool. */
 export interface Refusal {
-  /** The name it was asked for: one that nobody has. */
+  /** The tool name in the proxy's request: one that does not exist. */
   readonly name: string;
   readonly kind: "result" | "error";
-  /** The JSON text of that. */
+  /** The JSON text of the result or error. */
   readonly text: string;
 }
 
-/** The catalogue with what changes it. */
+/** A catalogue that can be changed. */
 export interface CatalogueKeeper extends Catalogue {
-  /** Takes a page that answers a request for `cursor`, sent when the list was at `listVersion`. */
+  /** Learns a page: the response to a request for `cursor` that was sent when the list was at `listVersion`. */
   learn(bytes: Buffer, page: ToolPage, cursor: string | null | undefined, listVersion: number): void;
   /**
-   * The server has no tools at all. Where it has not declared the capability, whoever asks is given an empty list; where it
-   * refused to list them, whoever asks hears that from the server.
+   * The server has no tools. If it has not declared the capability, the proxy answers `tools/list` with an empty list;
+   * if it refused the request, later requests are forwarded, and the server answers them.
    */
   learnNone(because: "not-declared" | "refused"): void;
-  /** The server says that its list changed: what is known holds no longer. */
+  /** The server says that its list changed: the known tools are dropped. */
   forget(): void;
   /**
-   * What is known now holds, and is not learnt anew from what passes: for good, so that it does not grow old and nothing
-   * changes it any more; or until the server says that its list changed.
+   * Keeps the list as it is now; pages that pass later are not learnt. With `for-good` the list never expires or
+   * changes. With `until-changed` it is kept until the server says that its list changed.
    */
   keep(how: "for-good" | "until-changed"): void;
-  /** The server was asked for a tool that it does not have. */
+  /** Learns how the server answers a call of an unknown tool. */
   learnRefusal(refusal: Refusal | null | undefined): void;
 }
 
-/** More tools than this are not kept: a list without end is no list. */
+/** Limit for the tools of a list. A server could send a list that never ends. */
 export const MAX_TOOLS = 10_000;
-/** Nor are more bytes, of the tools and of what stands around them. */
+/** Limit for the bytes of a list: all tools, and the result around them. */
 export const MAX_CATALOGUE_BYTES = 16 * 1024 * 1024;
-/** Nor more pages. */
+/** Limit for the pages of a list. */
 export const MAX_PAGES = 500;
 
-/** So many bad entries of a list are described; the rest is only counted. */
+/** How many invalid entries of a list are described; the rest are only counted. */
 export const MAX_FAULTS = 10;
 
-/** Makes an empty catalogue for an era. What it knows holds for good once it is whole, where that is wanted. */
+/** Makes an empty catalogue for an era. With `isForGood` a complete list never expires or changes. */
 export function createCatalogue(
   now: () => number = () => performance.now(),
   isForGood = false,
@@ -87,12 +89,12 @@ export function createCatalogue(
   let kept: "no" | "until-changed" | "for-good" = "no";
   let tools: Tool[] = [];
   let faults = NO_FAULTS;
-  let entries = 0; // of the pages learnt so far, tools or not
+  let entries = 0; // of the pages learnt so far, valid tools or not
   let freshUntil = 0;
   let pages = 0;
   let size = 0; // in bytes
 
-  /** Takes the tools of a page. False when they are more than we keep. */
+  /** Adds the tools of a page. Returns false if the list is over a limit. */
   function take(bytes: Buffer, page: ToolPage): boolean {
     if (page.next !== null && (++pages === MAX_PAGES || page.next.length > MAX_CURSOR_CHARACTERS)) return false;
     for (const { name, span, fault } of page.tools) {
@@ -113,7 +115,7 @@ export function createCatalogue(
     catalogue.faults = faults;
   }
 
-  // Plain members, because every call is judged by them: V8 keeps an object with getters as a dictionary.
+  // Plain members and no getters, because every call reads them: V8 stores an object with getters as a dictionary.
   const catalogue: { -readonly [Member in keyof CatalogueKeeper]: CatalogueKeeper[Member] } = {
     version: 0,
     listVersion: 0,
@@ -126,7 +128,7 @@ export function createCatalogue(
     refusal: undefined,
     isFresh: () => catalogue.isComplete && (kept === "for-good" || now() < freshUntil),
     learn(bytes, page, cursor, asked) {
-      // An answer from before a change may say what no longer holds. It is shown, but not remembered.
+      // A response to a request from before a change may be stale. It is forwarded, but not learnt.
       if (asked !== catalogue.listVersion || cursor === undefined) return;
       if (kept !== "no") return;
       if (cursor === null) {
@@ -142,7 +144,7 @@ export function createCatalogue(
       catalogue.version++;
       catalogue.isTooLarge = !take(bytes, page);
       if (catalogue.isTooLarge) {
-        setTools(undefined, []); // half a list is no list either
+        setTools(undefined, []); // an incomplete list is not used
         catalogue.frame = null;
       } else setTools(page.next, tools);
       if (isForGood && catalogue.isComplete) kept = "for-good";
@@ -174,7 +176,7 @@ export function createCatalogue(
   return catalogue;
 }
 
-/** One for each era. */
+/** Makes one catalogue for each era. */
 export function createCatalogues(now?: () => number, isForGood?: boolean): Record<Era, CatalogueKeeper> {
   return {
     stateful: createCatalogue(now, isForGood, "stateful"),
@@ -188,7 +190,7 @@ function addFault({ count, first }: ToolFaults, entry: number, why: string): Too
   return { count: count + 1, first: first.length < MAX_FAULTS ? [...first, { entry, why }] : first };
 }
 
-/** The result of `tools/list` where there are no tools. Since 2026-07-28 a result says more about itself. */
+/** The result of `tools/list` without tools. Since 2026-07-28 a result has additional required members. */
 const EMPTY_LISTS: Readonly<Record<Era, NonNullable<Catalogue["frame"]>>> = {
   stateful: { before: Buffer.from('{"tools":['), after: Buffer.from("]}") },
   stateless: {
@@ -197,7 +199,7 @@ const EMPTY_LISTS: Readonly<Record<Era, NonNullable<Catalogue["frame"]>>> = {
   },
 };
 
-/** The first page without its tools and without its cursor: what a list of all pages is put into. */
+/** The result of the first page without its tools and its cursor. The tools of all pages are put into it. */
 function frameOf(bytes: Buffer, page: ToolPage): { before: Buffer; after: Buffer } {
   const before = { start: page.result.start, end: page.list.start + 1 };
   const after = { start: page.list.end - 1, end: page.result.end };
@@ -208,7 +210,7 @@ function frameOf(bytes: Buffer, page: ToolPage): { before: Buffer; after: Buffer
   return { before: copy(bytes, before), after: without(bytes, after, cut) };
 }
 
-/** A member with the one comma that goes when it goes: the one after it, or else the one before. */
+/** A member with the comma to remove with it: the one after it, or else the one before it. */
 function withComma(bytes: Buffer, member: Span): Span {
   let end = member.end;
   while (isSpace(bytes[end])) end++;
@@ -226,7 +228,7 @@ function without(bytes: Buffer, span: Span, cut: Span): Buffer {
   return Buffer.concat([bytes.subarray(span.start, cut.start), bytes.subarray(cut.end, span.end)]);
 }
 
-// A copy, because the bytes of a message are a window on what was read with it, often 64 kB.
+// A copy, because a part would keep the whole buffer in memory that the message was read into, often 64 kB.
 function copy(bytes: Buffer, span: Span): Buffer {
   return Buffer.from(bytes.subarray(span.start, span.end));
 }

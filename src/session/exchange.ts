@@ -1,43 +1,43 @@
 import type { Call } from "./call.ts";
 
-/** What a link knows about the message it brings: how it is framed, and what its headers say about it. */
+/** What a link knows about the message it received: how it is framed, and what its headers say about it. */
 export interface Exchange {
-  /** Whether line breaks may stand between the tokens of a message. On a line they may not. */
+  /** Whether line breaks are allowed between the tokens of a message. Where each message is one line, they are not. */
   readonly breaks: "allow" | "refuse";
-  /** Whether it is one of several in a batch. */
+  /** Whether the message is part of a batch. */
   readonly isMember?: boolean;
-  /** Whether the link has more than one way to send things, and must know what a message belongs to. */
+  /** Whether the link has more than one stream to send on, and must know which calls a message belongs to. */
   readonly routed: boolean;
-  /** What the headers of an HTTP request say about the message in its body; null where there are none. */
+  /** What the headers of an HTTP request say about the message in its body. Null if the message has no headers. */
   readonly mirrored: Mirrored | null;
   /**
-   * The calls that can be answered on the stream this message came by: over HTTP an answer belongs to the stream of its
-   * request. Null where there is one stream for all.
+   * The calls that can be answered on the stream that this message arrived on: over HTTP a response belongs to the
+   * stream of its request. Null if all calls share one stream.
    */
   readonly answerable: readonly Call[] | null;
-  /** The response that the client of this message waits for; null where nobody leaves before the conversation ends. */
+  /** The HTTP response that the client waits for. Null if the client cannot disconnect before the session ends. */
   readonly presence: Presence | null;
-  /** Whether the stream was resumed, and may bring an answer that was brought before. */
+  /** Whether the stream was resumed, and may repeat a response that was received before. */
   readonly resumed: boolean;
 }
 
-/** Something that closes when a client has gone. The response of an HTTP request is one. */
+/** Something that closes when the client disconnects, such as the response object of an HTTP request. */
 export interface Presence {
   readonly destroyed: boolean;
   once(event: "close", listener: () => void): unknown;
   off(event: "close", listener: () => void): unknown;
 }
 
-/** The headers that say what the body says: required since 2026-07-28. Null where one is missing. */
+/** The headers that repeat parts of the body, required since 2026-07-28. Null for a missing header. */
 export interface Mirrored {
   readonly version: string | null;
   readonly method: string | null;
   readonly name: string | null;
-  /** Those for arguments of tools: names in lower case, and values. */
+  /** The headers for tool arguments: names in lower case, and values. */
   readonly params: readonly (readonly [string, string])[];
 }
 
-/** Messages one to a line. */
+/** The exchange of a transport with one message on each line. */
 export const LINES: Exchange = {
   breaks: "refuse",
   routed: false,

@@ -10,9 +10,9 @@ import { callAgrees } from "./param-headers.ts";
 import type { TurnDraft } from "./turn.ts";
 
 /**
- * Whether the headers of a request say something else than its body. Whoever routes or filters by the
- * headers must not see another message than the server does. `claim` is where the body says its
- * revision; `known` has the tools that are known.
+ * Whether the headers of a request contradict its body. Security: a gateway that routes or filters by the headers must
+ * not see a different message than the server does. `claim` is where the body names its revision; `known` has the known
+ * tools.
  */
 export function disagrees(
   { message, exchange: { mirrored } }: TurnDraft,
@@ -38,7 +38,8 @@ function agrees(
   }
   if (envelope.kind !== "request") return true;
   const claimed = readString(bytes, claim);
-  // What claims nothing is of the older era, which has no such headers; an odd header is for the server to refuse.
+  // Without a claim the request is of the stateful era, which does not have these headers. The server decides about
+  // them.
   if (claimed === null) return true;
   if (!isStatelessRevision(claimed)) return version === null || version === claimed;
   const needsName = subject !== null && NAMED_IN_HEADER.has(envelope.method.name);

@@ -6,17 +6,17 @@ import { readText } from "../message/text.ts";
 import type { Tool } from "./catalogue.ts";
 import { decodeHeader, encodeHeader } from "./header-text.ts";
 
-/** An argument of a tool that is also to stand in a header. */
+/** An argument of a tool that must be repeated in a header. */
 interface Marked {
-  /** The header, as it is written. */
+  /** The name of the header, as it is written. */
   readonly header: string;
   readonly path: readonly string[];
 }
 
-// By the definition's own bytes: as long as a catalogue keeps them, so long is this kept.
+// Keyed by the bytes of the definition, so that an entry lives as long as a catalogue keeps those bytes.
 const known = new WeakMap<Buffer, readonly Marked[]>();
 
-/** The arguments that a tool's input schema marks with `x-mcp-header`, down chains of properties. */
+/** The arguments that a tool's input schema marks with `x-mcp-header`, also in nested `properties`. */
 function markedIn(definition: Buffer): readonly Marked[] {
   const seen = known.get(definition);
   if (seen !== undefined) return seen;
@@ -36,7 +36,7 @@ function markedIn(definition: Buffer): readonly Marked[] {
   return marked;
 }
 
-/** The header lines for a call of a tool: what its arguments say, once more. */
+/** The header lines for a tool call, which repeat its marked arguments. */
 export function composeParamHeaders(definition: Buffer, bytes: Buffer, args: Span | null): string {
   const marked = markedIn(definition);
   if (marked.length === 0 || args === null) return "";
@@ -50,8 +50,8 @@ export function composeParamHeaders(definition: Buffer, bytes: Buffer, args: Spa
 }
 
 /**
- * Whether the headers of a call say what its arguments say, as far as the tool is known. Headers that
- * it does not know are not looked at.
+ * Whether the headers of a tool call agree with its arguments, if the tool is known. Headers that the tool does not
+ * declare are not checked.
  */
 export function callAgrees(
   { bytes }: Message,

@@ -33,60 +33,62 @@ export interface Session extends SessionView {
   mcpSession: string | null;
   catalogue(era: Era): CatalogueKeeper;
   readonly calls: Readonly<Record<Direction, CallTable>>;
-  /** The server gave the session an id of its own: from now on rules count and remember under this key. */
+  /** The server gave the session an id: from now on rules keep their state under this key. */
   adopt(scope: string): void;
-  /** Whether the handshake of the older era is over. */
+  /** Whether the handshake of the stateful era is complete. */
   hasBegun(): boolean;
   now(): number;
-  /** Puts a message in its place in the conversation. Changes nothing but what is learnt from it. */
+  /** Finds out what a message means in the conversation. Changes no state except what is learnt from the message. */
   observe(message: Message, exchange: Exchange): Turn;
-  /** The call that an answer with this id belongs to, going this way, where it may be answered there. */
+  /** The open call that a response with this key, in this direction, belongs to, if this stream may answer it. */
   callFor(key: number | string, direction: Direction, exchange: Exchange): Call | undefined;
-  /** The call that a message was meant to answer which is not passed on, as far as that can be told. */
+  /**
+   * The call that a message was meant to answer, for a message that is not forwarded. Undefined if that is not known.
+   */
   callMeant(message: Message, exchange: Exchange): Call | undefined;
-  /** Sends a message of our own. */
+  /** Sends a message of the proxy's own. */
   say(direction: Direction, payload: Buffer): void;
-  /** Asks the server something of our own. The answer does not reach the client. */
+  /** Sends a request of the proxy's own to the server. The response is not forwarded to the client. */
   ask(question: Question): Promise<Message>;
 }
 
-/** How a session is made. */
+/** Options of a session. */
 export interface SessionOptions {
-  /** How the session is called in the log; a random name unless said otherwise. */
+  /** The name of the session in the log; random by default. */
   readonly id?: string;
-  /** Whose it is, where more than one session may be the same one's. */
+  /** Who the client is, if one client may have several sessions. */
   readonly owner?: Owner;
-  /** The server it is with, and how its client comes: on stdin, unless said otherwise. */
+  /** The server of the session, and the transport of its client, which is stdio by default. */
   readonly server?: ServerId | undefined;
   readonly transport?: ClientTransport | undefined;
   readonly maxOpenCalls: number;
-  /** Told once, when so many calls were abandoned that no more ids can be kept from being used again: the session must end. */
+  /** Called once, when no more ids of abandoned calls can be remembered. The session must end then. */
   readonly onExhausted?: () => void;
-  /** What is known of the server's tools, where that is shared between sessions. */
+  /** The catalogues, if sessions share them. */
   readonly catalogues?: Readonly<Record<Era, CatalogueKeeper>>;
-  /** Whether a list that is whole holds for good, whatever the server says of changes. */
+  /** Whether a complete tool list is kept for good, even if the server says that it changed. */
   readonly keepsTools?: boolean;
-  /** Whether tool lists are looked into as they pass. */
+  /** Whether tools are learnt from the lists that pass. */
   readonly learnsTools: () => boolean;
   /** Whether the era of every request has to be known. */
   readonly readsEras?: () => boolean;
-  /** Told when the whole tool list has been learnt, or learnt anew. */
+  /** Called whenever the complete tool list has been learnt, the first time and again. */
   readonly onLearnt?: (catalogue: Catalogue) => void;
-  /** Told when the handshake of the older era is over: client and revision are known. */
+  /** Called when the handshake of the stateful era is complete: client and revision are known. */
   readonly onIntroduced?: () => void;
-  /** Sends a message of our own. */
+  /** Sends a message of the proxy's own. */
   readonly say: (direction: Direction, payload: Buffer) => void;
   /** Milliseconds on a clock that does not jump. */
   readonly now: () => number;
 }
 
-/** Begins a conversation. */
+/** Starts a session. */
 export function createSession(options: SessionOptions): Session {
   const { maxOpenCalls, onExhausted, learnsTools, readsEras = () => false, onLearnt = () => {}, say, now } = options;
   const id = options.id ?? randomBytes(8).toString("hex");
   const calls = { up: createCallTable(maxOpenCalls, onExhausted), down: createCallTable(maxOpenCalls, onExhausted) };
   const catalogues = options.catalogues ?? createCatalogues(now, options.keepsTools);
-  let revision: string | null = null; // that the handshake settled on, once it has
+  let revision: string | null = null; // that the handshake agreed on, once it has
   let client: ClientInfo | null = null;
   let asked = 0;
 
@@ -116,7 +118,7 @@ export function createSession(options: SessionOptions): Session {
       const table = calls[opposite(direction)];
       if (answerable === null) return table.find(key);
       const call = answerable.find(({ id: asked }) => asked.key === key);
-      // A resumed stream may bring again what was answered. It is judged again, as the answer to the call it belongs to.
+      // A resumed stream may repeat a response. It is judged again, as the response to the call it belongs to.
       return call !== undefined && (resumed || table.find(key) === call) ? call : undefined;
     },
     callMeant(message, exchange) {
@@ -241,7 +243,7 @@ export function createSession(options: SessionOptions): Session {
     }
   }
 
-  /** What an answer tells about the server. */
+  /** Learns from a response what it says about the server. */
   function learn(turn: TurnDraft, envelope: ResultEnvelope | ErrorEnvelope, call: Call): void {
     const { bytes } = turn.message;
     if (call.method.name !== "tools/list") {
@@ -251,7 +253,7 @@ export function createSession(options: SessionOptions): Session {
     if (!learnsTools()) return;
     const catalogue = catalogues[call.era];
     if (envelope.kind === "error") {
-      // A server without tools may not know the method either.
+      // A server without tools may not implement the method.
       if (call.cursor === null && isNotFound(bytes, envelope.error)) catalogue.learnNone("refused");
       return;
     }
@@ -263,7 +265,7 @@ export function createSession(options: SessionOptions): Session {
     if (catalogue.isComplete && catalogue.version !== before) onLearnt(catalogue);
   }
 
-  /** What a server says about itself when it is first spoken to. */
+  /** Learns what a server says about itself in the result of `initialize` or `server/discover`. */
   function greet(turn: TurnDraft, result: Span, call: Call): void {
     const { bytes } = turn.message;
     const isHandshake = call.method.name === "initialize";
@@ -280,10 +282,10 @@ export function createSession(options: SessionOptions): Session {
   }
 }
 
-// One for all sessions: the names of tools are not many.
+// Shared by all sessions, because there are not many tool names.
 const names = createNameReader();
 
-/** Whether the answers to a method say something about the server. */
+/** Whether the session learns from the responses to a method. */
 function isLearntFrom(method: string): boolean {
   return method === "tools/list" || method === "initialize" || method === "server/discover";
 }

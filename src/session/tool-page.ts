@@ -6,28 +6,28 @@ import { isText, showText } from "../message/text.ts";
 
 /** One entry of a tool list. */
 export interface ListedTool {
-  /** Null where the entry is not a tool. */
+  /** Null if the entry is not a valid tool. */
   readonly name: string | null;
   readonly span: Span;
-  /** Why the entry is not a tool; null where it is one. */
+  /** Why the entry is not a valid tool; null if it is one. */
   readonly fault: string | null;
 }
 
-/** One page of a tool list, as it stands in its answer. */
+/** One page of a tool list, with its spans in the response. */
 export interface ToolPage {
   readonly tools: readonly ListedTool[];
-  /** The whole result, and the array in it. */
+  /** The spans of the whole result and of the array in it. */
   readonly result: Span;
   readonly list: Span;
-  /** How long the list may be kept, where it says so: those of 2026-07-28 must. */
+  /** How long the list may be cached, if it says so. Since 2026-07-28 it must. */
   readonly ttlMs: number | null;
-  /** The cursor of the next page; null on the last one. The empty text is a cursor. */
+  /** The cursor of the next page; null on the last page. An empty string is a valid cursor. */
   readonly next: string | null;
-  /** The member `nextCursor`, key and value, where it is there. */
+  /** The span of the member `nextCursor`, key and value, if there is one. */
   readonly nextMember: Span | null;
 }
 
-/** Reads the result of `tools/list`. Undefined where it is no list, or one that peers may read differently. */
+/** Reads the result of `tools/list`. Undefined if it is not a list, or if peers may read it differently. */
 export function readToolPage(bytes: Buffer, result: Span): ToolPage | undefined {
   if (bytes[result.start] !== OPEN_OBJECT) return undefined;
   let list: Span | null = null;
@@ -55,10 +55,10 @@ export function readToolPage(bytes: Buffer, result: Span): ToolPage | undefined 
   return { tools, result, list, next, nextMember, ttlMs };
 }
 
-/** Reads one entry. Undefined where peers may read it differently. */
+/** Reads one entry. Undefined if peers may read it differently. */
 function readEntry(bytes: Buffer, span: Span): ListedTool | undefined {
   const bad = (fault: string): ListedTool => ({ name: null, span, fault });
-  // A text or a list some peers might take for the name of a tool, or for tools.
+  // Some peers might take a string for the name of a tool, or an array for several tools.
   if (bytes[span.start] === QUOTE || bytes[span.start] === OPEN_ARRAY) return undefined;
   if (bytes[span.start] !== OPEN_OBJECT) return bad("it is not an object");
   let name: string | null = null;
@@ -86,10 +86,10 @@ function isVariant(key: string, folded: ReadonlySet<string>): boolean {
   return key.length > MAX_NAME_CHARACTERS || isAlike(key, folded);
 }
 
-/** A page behind a longer cursor is not followed. */
+/** Pages with longer cursors are not requested. */
 export const MAX_CURSOR_CHARACTERS = 4096;
 
-/** Null where there is none, undefined where it is no text, or more than is kept. */
+/** Reads the cursor of a list request. Null if there is none, undefined if it is not a string or too long to keep. */
 export function readCursor(bytes: Buffer, params: Span): string | null | undefined {
   const cursor = findMember(bytes, params, "cursor");
   if (cursor === null || isText(bytes, cursor.start, cursor.end, "null")) return null;
@@ -97,7 +97,7 @@ export function readCursor(bytes: Buffer, params: Span): string | null | undefin
   return text === null || text.length > MAX_CURSOR_CHARACTERS ? undefined : text;
 }
 
-/** Whether a list is refused because there is no such method. */
+/** Whether an error says that the server does not have the method. */
 export function isNotFound(bytes: Buffer, error: Span): boolean {
   const code = findMember(bytes, error, "code");
   return code !== null && isText(bytes, code.start, code.end, "-32601");

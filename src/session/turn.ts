@@ -5,34 +5,34 @@ import type { Exchange } from "./exchange.ts";
 import type { SessionView } from "./session-view.ts";
 import type { ToolPage } from "./tool-page.ts";
 
-/** A message in its conversation: what was said, and what it belongs to. */
+/** A message in its conversation: the message itself, and the calls that it belongs to. */
 export interface Turn {
   readonly session: SessionView;
-  /** The message as it is by now: a rule may have changed it. */
+  /** The current message: a rule may have changed it. */
   readonly message: Message;
-  /** The message as it came, before any change. */
+  /** The message as it was received, before any change. */
   readonly came: Payload;
   readonly exchange: Exchange;
-  /** The call this message answers, or was meant to. */
+  /** The call that this message answers, or was meant to answer. */
   readonly answers: Call | undefined;
-  /** The call this message will be, if it goes on its way. */
+  /** The call that this request opens if it is forwarded. */
   readonly opens: Call | undefined;
-  /** The call this message is about: the one it cancels. */
+  /** The call that this notification cancels. */
   readonly refersTo: Call | undefined;
-  /** The tool list this message brings, where lists are looked into. */
+  /** The tool list in this message, if the session learns tools. */
   readonly list: ToolPage | "unreadable" | null;
-  /** Whether its id is that of a request that is waiting. What refuses it must not be taken for the other's answer. */
+  /** Whether its id belongs to an open call. Its error response must not be taken for the response to that call. */
   readonly isIdTaken: boolean;
-  /** What the conversation has against it, or null. */
+  /** Why the message does not fit its conversation, or null. */
   readonly trouble: Trouble | null;
-  /** What is worth a note, though nothing is wrong with it. */
+  /** What the audit log should mention although the message may pass. */
   readonly remark: Remark | null;
 }
 
-/** A turn while the session is making it. All turns have the same shape: this is made for every message. */
+/** A turn while the session fills it. All turns are created in one place, so that V8 gives them one hidden class. */
 export type TurnDraft = { -readonly [Member in keyof Turn]: Turn[Member] };
 
-/** A turn of which nothing but the message is known yet. What is changed later is `message`; `came` stays as it is set here. */
+/** Makes a turn of which only the message is known. `message` may be replaced later; `came` never is. */
 export function beginTurn(session: SessionView, message: Message, exchange: Exchange): TurnDraft {
   return {
     session,
@@ -49,36 +49,36 @@ export function beginTurn(session: SessionView, message: Message, exchange: Exch
   };
 }
 
-/** Why a message that passes is noted all the same. */
+/** Why the audit log mentions something about a message that passes. */
 export type Remark =
-  /** An error that names no request. */
+  /** An error response without an id. */
   | "error-without-id"
-  /** The cancellation of something that is not waiting. */
+  /** The cancellation of a request that is not an open call. */
   | "unknown-cancel"
-  /** Instructions of the server for the model: a way in for words nobody asked for. */
+  /** The server sends instructions for the model, which can carry a prompt injection. */
   | "instructions";
 
 /** Why a message that can be read does not fit its conversation. */
 export type Trouble =
-  /** A request with the id of one that is waiting. Its answer would be taken for the other's. */
+  /** A request with the id of an open call. Its response would be taken for the response to that call. */
   | "duplicate-id"
-  /** A request with the id of one that was cancelled or given up, and may still be answered. */
+  /** A request with the id of a call that was cancelled or given up, and may still be answered. */
   | "spent-id"
-  /** A request more than may wait at once. */
+  /** A request beyond the limit for open calls. */
   | "too-many-calls"
-  /** A method that only the other side may send. */
+  /** A method that only the other peer may send. */
   | "wrong-direction"
-  /** A request's method without an id: some servers run it, and nobody would see the answer. */
+  /** The method of a request without an id: some servers run it, and no peer would see the response. */
   | "request-without-id"
-  /** A notification's method with an id: some peers act on it, others answer it. */
+  /** The method of a notification with an id: some peers act on it, others answer it. */
   | "notification-with-id"
-  /** An answer nobody waits for. */
+  /** A response that does not belong to an open call. */
   | "stray-answer"
-  /** An answer whose id is another spelling of one that is waiting: clients would take it, unfiltered. */
+  /** A response whose id is another spelling of an open call's id: clients would accept it, unfiltered. */
   | "respelled-id"
-  /** An answer that cannot be read, to a call that waits. */
+  /** A response to an open call that cannot be read. */
   | "unreadable-answer"
-  /** A request whose HTTP headers say something else than its body. */
+  /** A request or notification whose HTTP headers contradict its body. */
   | "header-mismatch"
-  /** A batch, where the revision spoken has none. */
+  /** A batch that is not allowed: by the revision, inside another batch, or because of its size. */
   | "batch";

@@ -1,4 +1,4 @@
-/** The one of `candidates` that a mistyped word was most likely meant to be, or null. */
+/** The candidate that a mistyped word was most likely meant to be, or null. */
 export function nearest(word: string, candidates: Iterable<string>): string | null {
   if (word.length > MAX_CHARACTERS) return null;
   const typed = word.toLowerCase();
@@ -14,10 +14,10 @@ export function nearest(word: string, candidates: Iterable<string>): string | nu
   return best;
 }
 
-/** Nobody mistypes a word so long. */
+/** Longer words are not compared: they are not typing mistakes. */
 const MAX_CHARACTERS = 64;
 
-/** How many insertions, removals, replacements and swaps of neighbours lead from one text to the other. */
+/** How many insertions, removals, replacements and swaps of adjacent characters turn one text into the other. */
 export function editDistance(one: string, other: string): number {
   const width = other.length + 1;
   let beforeLast: number[] = [];

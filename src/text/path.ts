@@ -1,9 +1,9 @@
 import { showText } from "../message/text.ts";
 
-/** The steps of a path into a JSON value: keys, and indices of lists. */
+/** The steps of a path into a JSON value: keys, and indices of arrays. */
 export type Steps = readonly (string | number)[];
 
-/** Why a text is not a path, and where in it. */
+/** Why a text is not a valid path, and where the mistake is. */
 export interface PathFlaw {
   readonly message: string;
   readonly suggestion: string | null;
@@ -11,14 +11,14 @@ export interface PathFlaw {
   readonly length: number;
 }
 
-/** Whether reading found a flaw rather than a path. */
+/** Whether `readPath` returned a flaw and not a path. */
 export function isPathFlaw(found: Steps | PathFlaw): found is PathFlaw {
   return !Array.isArray(found);
 }
 
 /**
  * Reads a path into a JSON value: a dotted path (`arguments.path`, `content[0].text`, `a["x.y"]`) or
- * a JSON Pointer (`/a/0`). Rules and filters spell paths alike because both read them here.
+ * a JSON Pointer (`/a/0`). Rules and filters both use this function, so they have the same syntax.
  */
 export function readPath(text: string): Steps | PathFlaw {
   if (text === "") return flaw("A field is empty", "Write a path such as arguments.path", 0, 0);
@@ -37,10 +37,10 @@ export function readPath(text: string): Steps | PathFlaw {
 const SIMPLE = /^[A-Za-z_][\w-]*(?:\.[A-Za-z_][\w-]*)*$/;
 const MAX_STEPS = 64;
 
-// With these a path leads out of the message, to what all objects have in common.
+// Security: with these keys a path would lead out of the message, to the prototype of all objects.
 const FORBIDDEN = new Set(["__proto__", "constructor", "prototype"]);
 
-/** JSON Pointer, RFC 6901. What looks like an index is one, in a list; in a map it is a key. */
+/** JSON Pointer, RFC 6901. A step that looks like an index is an index in an array, and a key in an object. */
 function readPointer(text: string): Steps | PathFlaw {
   const steps: (string | number)[] = [];
   let at = 1;

@@ -1,23 +1,23 @@
 import { isAscii } from "node:buffer";
 
-/** One event of an event stream, with all its bytes: from the last event's end to its own. */
+/** One event of an event stream, with all its bytes: from the end of the previous event to its own end. */
 export interface EventFrame {
   readonly bytes: Buffer;
   readonly start: number;
   readonly end: number;
-  /** The event's name; null where it has none that every reader reads alike, which means "message". */
+  /** The event's name. Null, which means "message", if it has none, or one that readers may read differently. */
   readonly name: string | null;
-  /** The id to resume the stream from; null where the event sets none that every reader reads alike. */
+  /** The id to resume the stream from. Null if the event sets none, or one that readers may read differently. */
   readonly id: string | null;
-  /** How long to wait before the stream is asked for again, in milliseconds, where it says so. */
+  /** How long a client should wait before it reconnects, in milliseconds, if the event says so. */
   readonly retry: number | null;
-  /** What it carries; null where it carries nothing: a comment, a keep-alive, an event that only sets an id. */
+  /** The data of the event. Null if it has none: a comment, a keep-alive, an event that only sets an id. */
   readonly data: EventData | null;
-  /** Whether it has a line of data, if only an empty one: some readers hear of its id only then. */
+  /** Whether the event has a data line, even an empty one: some readers ignore the id of an event without one. */
   readonly hasDataLine: boolean;
   /**
-   * Whether every reader takes the bytes for this event. Readers differ in where a line ends, in how they decode it and in
-   * what they do with fields that they do not know, so that one reader finds a message where another sees none.
+   * Whether every reader reads these bytes as this event. Readers differ in where a line ends, in how they decode it
+   * and in how they treat unknown fields, so that one reader may find a message where another finds none.
    */
   readonly isPlain: boolean;
 }
@@ -44,8 +44,8 @@ export function nextLineEnd(bytes: Buffer, at: number): number {
 }
 
 /**
- * Reads the fields of one whole event, by the rules of the HTML standard ("Interpreting an event stream"). They begin at
- * `begin`: behind the byte order mark that a stream may start with.
+ * Reads the fields of one complete event, by the rules of the HTML standard ("Interpreting an event stream"). They
+ * begin at `begin`, which is after the byte order mark that a stream may start with.
  */
 export function readEvent(bytes: Buffer, start: number, begin: number, end: number, hasCr: boolean): EventFrame {
   let name: string | null = null;
@@ -53,14 +53,14 @@ export function readEvent(bytes: Buffer, start: number, begin: number, end: numb
   let retry: number | null = null;
   let dataStart = -1;
   let dataEnd = -1;
-  let joined: Buffer | null = null; // the data, where it has more than one line
+  let joined: Buffer | null = null; // the data, if it has more than one line
   let joinedEnd = 0;
-  let hasWholeLine = false; // of several lines of data, one that could be a message by itself
-  let lf = -1; // the next of each: looked for once, because an event may have millions of lines
+  let hasWholeLine = false; // whether one of several data lines could be a message by itself
+  let lf = -1; // the next LF, and below the next CR: kept between lines, because an event may have millions of them
   let cr = hasCr ? -1 : end;
-  // Where an event has no LF, looking for one must not go on to the end of all that was read with it.
+  // If an event has no LF, the search for one must not continue to the end of the whole chunk.
   const within = hasCr ? bytes.subarray(0, end) : bytes;
-  let seen = 0; // the fields that stand only once
+  let seen = 0; // bits of the fields that were seen; each may occur only once
   // Only some readers skip a byte order mark.
   let isPlain = begin === start;
   for (let at = begin; at < end;) {
@@ -68,7 +68,7 @@ export function readEvent(bytes: Buffer, start: number, begin: number, end: numb
     if (cr < at) cr = indexIn(within, CR, at, end);
     const lineEnd = Math.min(lf, cr);
     const next = lineEnd === cr && lf === cr + 1 ? lf + 1 : lineEnd + 1;
-    // A CR that is the last byte of the event is no fault: who sends the event on writes the LF behind it.
+    // A CR as the last byte of the event is fine: the code that forwards the event writes the LF after it.
     if (lineEnd === cr && lf !== cr + 1 && next < end) isPlain = false;
     const field = fieldAt(bytes, at, lineEnd);
     const colon = at + FIELD_LENGTHS[field];
@@ -111,14 +111,14 @@ export function readEvent(bytes: Buffer, start: number, begin: number, end: numb
     at = next;
   }
   const data = joined === null ? dataOf(bytes, dataStart, dataEnd) : dataOf(joined, 0, joinedEnd);
-  // Some readers take an event without data for one with empty data, and act on its name.
+  // Some readers treat an event without data like one with empty data, and act on its name.
   if (data === null ? name !== null && name !== "" && name !== "message" : hasWholeLine || breaksLines(data))
     isPlain = false;
   const hasDataLine = dataStart >= 0;
   return { bytes, start, end, name: name === "" ? null : name, id, retry, data, hasDataLine, isPlain };
 }
 
-// The fields that are known, and how long their names are. No enum: those are not erased.
+// The known fields and the lengths of their names. Not an enum, because TypeScript cannot erase enums.
 const NONE = 0;
 const COMMENT = 1;
 const DATA = 2;
@@ -127,7 +127,7 @@ const ID = 4;
 const RETRY = 5;
 const FIELD_LENGTHS = [0, 0, 4, 5, 2, 5] as const;
 
-/** Which field a line is. A name must be whole: what stands behind it is a colon, or nothing. */
+/** Which field a line is. After the name there must be a colon, or the end of the line. */
 function fieldAt(bytes: Buffer, at: number, lineEnd: number): 0 | 1 | 2 | 3 | 4 | 5 {
   if (at >= lineEnd) return NONE;
   switch (bytes[at]) {
@@ -153,13 +153,13 @@ function isField(bytes: Buffer, at: number, lineEnd: number, name: string): bool
   return true;
 }
 
-/** Printable ASCII and tabs: what every reader decodes alike and ends no line at. */
+/** Whether there are only printable ASCII and tabs, which every reader decodes alike and does not end lines at. */
 function isPrintable(bytes: Buffer, start: number, end: number): boolean {
   for (let at = start; at < end; at++) if ((bytes[at] < SPACE || bytes[at] > TILDE) && bytes[at] !== TAB) return false;
   return true;
 }
 
-/** The same without blanks around it, which some readers cut off. */
+/** Whether the text is printable and has no blanks around it, because some readers trim them. */
 function isTidy(bytes: Buffer, start: number, end: number): boolean {
   if (start === end) return true;
   return isPrintable(bytes, start, end) && !isBlank(bytes[start]) && !isBlank(bytes[end - 1]);
@@ -169,13 +169,13 @@ function isBlank(byte: number): boolean {
   return byte === SPACE || byte === TAB;
 }
 
-// The only characters that may stand in the strings of JSON and that some readers end lines at: U+0085, U+2028, U+2029.
+// The only characters at which some readers end lines and which JSON strings may contain: U+0085, U+2028, U+2029.
 const NEXT_LINE = Buffer.from("\u0085");
 const SEPARATORS = ["\u2028", "\u2029"].map((text) => Buffer.from(text));
-/** What both of them begin with: most texts have neither. */
+/** The bytes that both separators begin with. Cheap check first: most texts contain neither. */
 const SEPARATOR_START = SEPARATORS[0].subarray(0, 2);
 
-/** Whether readers that split lines elsewhere would do so in this data. */
+/** Whether the data contains a character at which some readers end lines. */
 function breaksLines({ bytes, start, end, ascii }: EventData): boolean {
   if (ascii) return false;
   const part = bytes.subarray(start, end);
@@ -183,7 +183,7 @@ function breaksLines({ bytes, start, end, ascii }: EventData): boolean {
   return part.includes(SEPARATOR_START) && SEPARATORS.some((mark) => part.includes(mark));
 }
 
-/** Whether a line by itself could be an object or a list of JSON. Some readers take each line of data for a message. */
+/** Whether a line could be a JSON object or array by itself. Some readers treat each data line as a message. */
 function looksWhole(bytes: Buffer, start: number, end: number): boolean {
   while (start < end && isBlank(bytes[start])) start++;
   while (end > start && isBlank(bytes[end - 1])) end--;
@@ -196,20 +196,20 @@ function dataOf(bytes: Buffer, start: number, end: number): EventData | null {
   return { bytes, start, end, ascii: isAscii(bytes.subarray(start, end)) };
 }
 
-/** Where a byte is between two places, or the second of them. */
+/** The offset of a byte between `at` and `end`, or `end` if it is not there. */
 function indexIn(bytes: Buffer, byte: number, at: number, end: number): number {
   const index = bytes.indexOf(byte, at);
   return index < 0 || index > end ? end : index;
 }
 
 /**
- * An event with other data, which must be one line: its name, its id and what else is known of it stay. Without data there
- * is nothing to name, and what is left may be nothing at all.
+ * Replaces the data of an event by other data, which must be one line. Its name, id and other fields stay. If `data` is
+ * null, the name is removed, too, and the result may be empty.
  */
 export function replaceData(frame: EventFrame, data: Buffer | null): Buffer {
   if (!frame.isPlain) return compose(frame, data);
   const { bytes, start, end } = frame;
-  // One buffer of its final size at most: an event may have millions of lines, and a piece for each would be an object.
+  // One buffer, large enough for the result: an event may have millions of lines, and a Buffer for each costs too much.
   const replaced = Buffer.allocUnsafe(end - start + 1 + (data === null ? 0 : DATA_PREFIX.length + data.length + 1));
   let length = 0;
   let isPlaced = data === null;
@@ -232,12 +232,12 @@ export function replaceData(frame: EventFrame, data: Buffer | null): Buffer {
   return replaced.subarray(0, length);
 }
 
-/** What is left of an event that carries nothing and that readers may take for something else: its id, and when to retry. */
+/** Reduces an event without data, which readers may read differently, to its id and its retry time. */
 export function cleanEvent(frame: EventFrame): Buffer {
   return compose(frame, frame.hasDataLine ? NOTHING : null);
 }
 
-/** Writes an event anew, with what is known of it and no more. */
+/** Writes an event from its known fields only. */
 function compose({ name, id, retry }: EventFrame, data: Buffer | null): Buffer {
   let fields = "";
   if (data !== null && data.length > 0 && name !== null) fields += `event: ${name}\n`;
@@ -251,9 +251,9 @@ const NOTHING = Buffer.alloc(0);
 const DATA_PREFIX = Buffer.from("data: ");
 const AFTER = Buffer.from("\n\n");
 
-/** Picks the data out of the pieces of events that are not kept, however they were cut. */
+/** Extracts the data from the chunks of events that are not kept, wherever the chunks were cut. */
 export function pickData(take: (bytes: Buffer) => void): (bytes: Buffer) => void {
-  let name: string | null = ""; // of the field at the start of a line, as far as it was read; null behind it
+  let name: string | null = ""; // the field name at the start of a line, as far as it was read; null after the colon
   let isData = false;
   return (bytes) => {
     for (let at = 0; at < bytes.length;) {

@@ -1,30 +1,30 @@
 import { type EventFrame, nextLineEnd, readEvent } from "./event-fields.ts";
 import { createPieces } from "./pieces.ts";
 
-/** What an event framer hands on. The frames, pieces and tail together, in order, are the stream. */
+/** Receives the output of an event framer. All frames, excess and the tail, in order, are the exact stream. */
 export interface EventSink {
   event(frame: EventFrame): void;
-  /** A piece of an event that is over the limit and is not kept. `ends` with the last of it. */
+  /** A part of an event that is over the limit and is not kept. `ends` is true for its last part. */
   excess(bytes: Buffer, ends: boolean): void;
-  /** What was left without a blank line when the stream ended. Such an event does not count. */
+  /** The bytes after the last blank line when the stream ended. Readers discard such an event. */
   tail(bytes: Buffer): void;
 }
 
-/** Cuts an event stream into events, however it arrives. Lines end with LF, CR or CRLF, also mixed. */
+/** Cuts an event stream into events, wherever its chunks are cut. Lines end with LF, CR or CRLF, also mixed. */
 export interface EventFramer {
   push(chunk: Buffer): void;
-  /** How much memory the event takes up that is not whole yet. */
+  /** How much memory the incomplete event takes. */
   weight(): number;
   end(): void;
 }
 
-/** Makes a framer for events of at most `maxEventBytes`, all their lines counted. */
+/** Makes a framer for events of at most `maxEventBytes`, including all their lines. */
 export function createEventFramer(maxEventBytes: number, sink: EventSink): EventFramer {
   const pieces = createPieces(); // of an event that has not ended yet
   let skipping = false;
   let atLineStart = true;
-  let afterCr = false; // an LF that comes now belongs to the line end before it
-  let isFirst = true; // only what begins a stream may begin with a BOM
+  let afterCr = false; // if the next byte is an LF, it belongs to the CR before it
+  let isFirst = true; // only the first event of a stream may begin with a byte order mark
 
   /** The end of the event in the chunk, or -1. */
   function findEnd(chunk: Buffer, from: number, hasCr: boolean): number {
@@ -45,7 +45,7 @@ export function createEventFramer(maxEventBytes: number, sink: EventSink): Event
           atLineStart = true;
           continue;
         }
-        // All of a CRLF belongs to the event: readers wait for the LF before they take it for whole.
+        // The LF of a CRLF belongs to the event, too: some readers wait for it before they dispatch the event.
         if (!afterCr || chunk[at] !== LF) return at;
         afterCr = false;
         return at + 1;
@@ -71,9 +71,10 @@ export function createEventFramer(maxEventBytes: number, sink: EventSink): Event
   return {
     push(chunk) {
       let start = 0;
-      const hasCr = chunk.includes(CR); // once for all its events: looking for each would be quadratic
+      const hasCr = chunk.includes(CR); // once for all events of the chunk: a search for each event would be quadratic
       if (afterCr && pieces.size === 0 && atLineStart && !skipping && chunk[0] === LF) {
-        // The second half of a CRLF whose first half ended the last event. Who sent that on has written it already.
+        // The LF of a CRLF whose CR ended the previous event. The code that forwarded that event has written it
+        // already.
         afterCr = false;
         start = 1;
         sink.event({ ...readEvent(chunk, 0, 0, 1, false), isPlain: false });

@@ -1,21 +1,21 @@
-/** The head of a response. */
+/** Status and headers of a response. */
 export interface ResponseHead {
   readonly status: number;
-  /** Names and values by turns, as they came. */
+  /** Alternating names and values, as they were received. */
   readonly headers: readonly string[];
-  /** The names once more, in lower case. */
+  /** The names in lower case. */
   readonly names: readonly string[];
 }
 
-/** A head with what it says about the body. */
+/** A head, and what it says about the body. */
 export interface Head extends ResponseHead {
   readonly chunked: boolean;
-  /** Null where the body goes on until the connection ends. */
+  /** Null if the body ends with the connection. */
   readonly length: number | null;
   readonly keepAlive: boolean;
 }
 
-/** Takes a head apart, or says what is wrong with it. */
+/** Parses a head. Returns a text that says what is wrong if it is malformed. */
 export function parseHead(text: string): Head | string {
   const first = text.indexOf("\r\n");
   const status = STATUS.exec(first < 0 ? text : text.slice(0, first));
@@ -51,9 +51,10 @@ export function parseHead(text: string): Head | string {
     }
     at = end;
   }
-  // Both at once is how responses are smuggled.
+  // Security: responses with both are used for response smuggling.
   if (chunked && length !== null) return "no clear length";
-  // RFC 9112, 6.1: HTTP/1.0 knows no chunks, and whoever passed them on as such may have read them otherwise.
+  // RFC 9112, 6.1: HTTP/1.0 does not define chunks, so an intermediary may have framed the body differently. The
+  // connection must not be reused.
   if (chunked && status[1] === "0") keepAlive = false;
   return { status: Number(status[2]), headers, names, chunked, length, keepAlive };
 }
@@ -64,13 +65,13 @@ interface HeaderLine {
   readonly value: string;
 }
 
-// A server says the same lines in every response, but for a few.
+// Cache of parsed lines: a server repeats most header lines in every response.
 const known = new Map<string, HeaderLine>();
 const MAX_KNOWN = 500;
 const MAX_KNOWN_CHARACTERS = 100;
 const CHANGING = new Set(["content-length", "date", "etag", "last-modified", "mcp-session-id", "set-cookie"]);
 
-/** Reads one line of a head; null where it is none. */
+/** Reads one header line. Null if it is malformed. */
 function readLine(text: string): HeaderLine | null {
   const seen = known.get(text);
   if (seen !== undefined) return seen;
@@ -86,7 +87,7 @@ function readLine(text: string): HeaderLine | null {
   return line;
 }
 
-/** A text of its own: a part of a longer one would keep all of that. */
+/** Copies a text. A slice would keep the whole text that it was cut from in memory. */
 function copy(text: string): string {
   return Buffer.from(text, "latin1").toString("latin1");
 }

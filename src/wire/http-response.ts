@@ -1,23 +1,23 @@
 import { type Head, parseHead, type ResponseHead } from "./http-head.ts";
 
-/** What a response reader hands on. */
+/** Receives the output of a response reader. */
 export interface ResponseSink {
   head(head: ResponseHead): void;
-  /** A piece of the body. */
+  /** A part of the body. */
   body(bytes: Buffer): void;
-  /** The response is whole. `reusable` is whether the connection can carry another one. */
+  /** The response is complete. `reusable` says whether the connection can be used for another one. */
   done(reusable: boolean): void;
-  /** The bytes are no HTTP response, or end too early. Nothing more can be read from this connection. */
+  /** The bytes are not a valid HTTP response, or end too early. Nothing more is read from this connection. */
   fault(reason: string): void;
 }
 
 /** Reads one response after the other from the bytes of a connection. */
 export interface ResponseReader {
-  /** Begins to read the next response. Bytes that come when none is awaited are a fault. */
+  /** Starts to read the next response. Bytes that arrive while no response is expected are a fault. */
   expect(sink: ResponseSink, method: string): void;
-  /** Reads on. Returns in how many steps: one for most reads, and thousands where chunks are tiny. */
+  /** Reads a chunk. Returns the number of steps it took: one for most chunks, thousands if HTTP chunks are tiny. */
   push(chunk: Buffer): number;
-  /** The connection ended; `isBroken` where it did so by an error. */
+  /** The connection ended. `isBroken` says that it ended with an error. */
   end(isBroken?: boolean): void;
 }
 
@@ -27,16 +27,16 @@ const MAX_TRAILER_BYTES = 16_384;
 
 type State = "idle" | "head" | "length" | "until-end" | "chunk-line" | "chunk" | "chunk-end" | "trailer" | "dead";
 
-/** Makes a reader. It is strict: what two readers could take for two different things is a fault. */
+/** Makes a reader. It is strict: bytes that two readers could read differently are a fault. */
 export function createResponseReader(): ResponseReader {
   let state: State = "idle";
   let sink: ResponseSink | null = null;
   let method = "GET";
-  let pending: Buffer = NOTHING; // of a head or a line that is not whole yet
-  let left = 0; // bytes of the body, or of the chunk, still to come
+  let pending: Buffer = NOTHING; // bytes of an incomplete head or line
+  let left = 0; // bytes of the body, or of the HTTP chunk, that have not arrived yet
   let reusable = true;
   let trailer = 0;
-  let end = 0; // of the chunk that is being read
+  let end = 0; // of the bytes that are being read
 
   function fail(reason: string): void {
     const listener = sink;
@@ -46,17 +46,17 @@ export function createResponseReader(): ResponseReader {
     listener?.fault(reason);
   }
 
-  /** The response is whole, `at` so far into the chunk. */
+  /** The response is complete at offset `at` of the chunk. */
   function finish(at: number): void {
     const listener = sink;
-    // What follows a response that nobody asked for would be taken for the answer to the next request.
+    // Security: extra bytes would be read as the response to the next request, so the connection is not reused.
     if (at < end) reusable = false;
     state = reusable ? "idle" : "dead";
     sink = null;
     listener?.done(reusable);
   }
 
-  /** Takes what belongs to the head, from `at` on; returns where it ends in the chunk, or -1 when it does not. */
+  /** Reads the head, from `at` on. Returns the offset of its end in the chunk, or -1 if it is incomplete. */
   function readHead(chunk: Buffer, at: number): number {
     const before = pending.length;
     const rest = at === 0 ? chunk : chunk.subarray(at);
@@ -64,7 +64,7 @@ export function createResponseReader(): ResponseReader {
     const headEnd = bytes.indexOf(HEAD_END, Math.max(0, before - 3));
     if (headEnd < 0) {
       if (bytes.length > MAX_HEAD_BYTES) fail("the head is too large");
-      // It would be waited for in vain.
+      // The head ends with bare LFs, so its CRLF CRLF would never arrive.
       else if (bytes.includes("\n\n", Math.max(0, before - 1))) fail("a line ends without CR");
       else pending = bytes;
       return -1;
@@ -79,7 +79,7 @@ export function createResponseReader(): ResponseReader {
   function beginBody(head: Head | string, at: number): void {
     if (typeof head === "string") return fail(head);
     if (head.status < 200) {
-      // An interim response; the real one follows. A switch of protocols was never asked for.
+      // An interim response: the final one follows. 101 is a fault, because the proxy never asks to switch protocols.
       if (head.status === 101) fail("the protocol was switched");
       return;
     }
@@ -100,7 +100,7 @@ export function createResponseReader(): ResponseReader {
     sink?.head(head);
   }
 
-  /** Takes the rest of a line; returns where it ends in the chunk, or -1 when it does not. */
+  /** Reads the rest of a line. Returns null if it is incomplete or malformed. */
   function readLine(chunk: Buffer, at: number, limit: number): { line: string; end: number } | null {
     const newline = chunk.indexOf(LF, at);
     const piece = chunk.subarray(at, newline < 0 ? chunk.length : newline + 1);
@@ -187,7 +187,7 @@ export function createResponseReader(): ResponseReader {
       return steps;
     },
     end(isBroken = false) {
-      // Where the end of the connection is the end of the body, only a proper end is.
+      // A body without a length is complete when the connection ends, but not if it ends with an error.
       if (state === "until-end" && !isBroken) finish(end);
       else if (sink !== null) fail("the connection closed");
       state = "dead";
@@ -195,7 +195,7 @@ export function createResponseReader(): ResponseReader {
   };
 }
 
-// RFC 9112, 7.1.1: a length and extensions, without the spaces that the grammar calls bad. llhttp refuses those too.
+// RFC 9112, 7.1.1: a length and extensions, without the bad whitespace (BWS) of the grammar. llhttp refuses it, too.
 const CHUNK_LINE = /^([0-9a-fA-F]{1,12})(?:;[!#$%&'*+.^_`|~\w-]+(?:=(?:[!#$%&'*+.^_`|~\w-]+|"(?:[^"\\]|\\.)*"))?)*$/;
 
 const NOTHING = Buffer.alloc(0);

@@ -1,26 +1,28 @@
 import { isAscii } from "node:buffer";
 import { createPieces } from "./pieces.ts";
 
-/** What a line framer hands on. Together, in order, the pieces are the stream. */
+/** Receives the output of a line framer. All lines, excess and the tail, in order, are the exact stream. */
 export interface LineSink {
-  /** A whole line: `bytes` from `start` to `end`, its newline at `end - 1`. `ascii` is said of the whole buffer. */
+  /** A complete line: `bytes` from `start` to `end`, newline at `end - 1`. `ascii` applies to the whole buffer. */
   line(bytes: Buffer, start: number, end: number, ascii: boolean): void;
-  /** A piece of a line that is over the limit and is not kept. `ends` with the piece that has the newline. */
+  /** A part of a line that is over the limit and is not kept. `ends` is true for the part with the newline. */
   excess(bytes: Buffer, ends: boolean): void;
-  /** What was left without a newline when the stream ended. `whole` is false for the rest of an over-long line. */
+  /** The bytes after the last newline when the stream ended. `whole` is false for the rest of a line over the limit. */
   tail(bytes: Buffer, whole: boolean): void;
 }
 
-/** Cuts a stream into lines, however it arrives. */
+/** Cuts a stream into lines, wherever its chunks are cut. */
 export interface LineFramer {
-  /** Hands on the lines of a chunk. What comes back was not looked at, because of a pause: push it later. */
+  /**
+   * Passes the lines of a chunk to the sink. Returns the bytes that were not read because of a pause: push them later.
+   */
   push(chunk: Buffer): Buffer | null;
-  /** Said by the sink while it is handed a line: this one, and no more for now. */
+  /** The sink calls this while it receives a line, to get no further lines for now. */
   pause(): void;
   end(): void;
 }
 
-/** Makes a framer for newline-delimited messages of at most `maxLineBytes`, the newline not counted. */
+/** Makes a framer for newline-delimited messages of at most `maxLineBytes`, without the newline. */
 export function createLineFramer(maxLineBytes: number, sink: LineSink): LineFramer {
   const pieces = createPieces(); // of a line that has not ended yet
   let skipping = false;
@@ -70,7 +72,7 @@ export function createLineFramer(maxLineBytes: number, sink: LineSink): LineFram
   };
 }
 
-/** Whether there is nothing but space in a line. Such lines are passed over in silence. */
+/** Whether a line contains only whitespace. Such lines are ignored. */
 export function isBlank(bytes: Buffer, start: number, end: number): boolean {
   for (let at = start; at < end; at++) {
     const byte = bytes[at];

@@ -1,40 +1,42 @@
-/** Bytes that arrive in pieces and are wanted in one. */
+/** Collects bytes that arrive in pieces and are needed in one buffer. */
 export interface Pieces {
-  /** How many bytes have come. */
+  /** How many bytes have been collected. */
   readonly size: number;
-  /** What they take up in memory: more than their size as long as there are small pieces that have not been joined. */
+  /** How much memory the pieces take: more than `size` while there are small pieces that have not been joined. */
   readonly weight: number;
   push(piece: Buffer): void;
-  /** All bytes in one buffer. The pieces are empty afterwards. */
+  /** Returns all bytes in one buffer. The collection is empty afterwards. */
   join(): Buffer;
-  /** Hands over the pieces in their order. They are empty afterwards. */
+  /** Calls `take` for each piece in order. The collection is empty afterwards. */
   release(take: (piece: Buffer) => void): void;
 }
 
-/** So many pieces are kept apart. More are joined: a peer that sends a byte at a time must not cost an object a byte. */
+/** At this many separate pieces, they are joined: a peer that sends single bytes must not cost an object for each. */
 export const MAX_LOOSE_PIECES = 256;
-/** Bytes of the buffers that loose pieces are cut from, and keep alive. More are joined: a copy lets go of the buffers. */
+/**
+ * Pieces keep the whole buffers in memory that they are cut from. At this size the pieces are copied into one buffer.
+ */
 export const MAX_LOOSE_BYTES = 16 * 1024 * 1024;
-/** What V8 and Node keep for one small buffer beside its bytes, measured. */
+/** Memory that V8 and Node use for one small Buffer besides its bytes, as measured. */
 const PIECE_COST = 400;
 
 /**
- * Makes an empty collection. Pieces are joined once at the end, or a few hundred at a time: joining on every piece would
- * be quadratic for a large message that arrives in small reads.
+ * Makes an empty collection. Pieces are joined once at the end, or a few hundred at a time: joining on every piece
+ * would be quadratic for a large message that arrives in small reads.
  */
 export function createPieces(): Pieces {
   return new PieceList();
 }
 
-/** A class, because there is one for every request and every answer, and most have a single piece. */
+/** A class, because every request and response has one, and most have a single piece. */
 class PieceList implements Pieces {
   size = 0;
   weight = 0;
   #kept: Buffer[] = [];
-  #loose = 0; // how many of the last pieces were not joined yet
-  #looseBytes = 0; // of the buffers that those are cut from
+  #loose = 0; // how many of the last pieces have not been joined yet
+  #looseBytes = 0; // size of the buffers that those are cut from
   #joinedBytes = 0;
-  #parent: ArrayBufferLike | null = null; // what the last piece was cut from; its neighbours often are, too
+  #parent: ArrayBufferLike | null = null; // the buffer of the last piece; the next is often cut from it, too
 
   push(piece: Buffer): void {
     this.#kept.push(piece);
@@ -68,7 +70,7 @@ class PieceList implements Pieces {
 
   #joinLoose(): void {
     const last = this.#kept.splice(this.#kept.length - this.#loose);
-    // Not from the pool that small buffers share: each would keep alive what others have long let go of.
+    // Not from the pool that small Buffers share: one Buffer would keep the whole pool slab in memory.
     const joined = Buffer.allocUnsafeSlow(last.reduce((sum, { length }) => sum + length, 0));
     let at = 0;
     for (const piece of last) at += piece.copy(joined, at);

@@ -1,25 +1,27 @@
-/** Whose bytes they are: those that are exchanged with a client, or those that are exchanged with the server. */
+/** Whether bytes are exchanged with a client or with the server. */
 export type TapSide = "client" | "server";
 
-/** `in` is what came from that side, `out` is what was sent to it. */
+/** `in` is received from that side, `out` is sent to it. */
 export type TapWay = "in" | "out";
 
 /**
- * Sees the exact bytes that come and leave at the edges, before ids are renamed, lines are flattened or anything is judged,
- * and after all that. A connection is one pair of byte streams: a client's stdin and stdout, those of a child process, or one
- * HTTP request and its response. Its bytes of one way, in order, are all that was sent that way. Over HTTP they are those of
- * the body, without the framing of HTTP, and a head comes before them.
+ * Sees the exact bytes that the proxy receives and sends: received bytes before ids are changed, lines are flattened or
+ * messages are judged, and sent bytes after that. A connection is one pair of byte streams: a client's stdin and
+ * stdout, those of a child process, or one HTTP request and its response. The `in` bytes of a connection, in order, are
+ * all bytes that were received on it, and the `out` bytes are all that were sent. Over HTTP they are the bytes of the
+ * body, without the framing of HTTP, and a head comes before them.
  *
- * A tap must not change the bytes. It may keep them, but each is often a part of something larger, which is then kept as well.
+ * A tap must not change the bytes. It may keep them, but each Buffer is often a part of a larger one, which then stays
+ * in memory as well.
  */
 export interface Tap {
   bytes(side: TapSide, way: TapWay, connection: string, bytes: Buffer): void;
   head(side: TapSide, way: TapWay, connection: string, head: TapHead): void;
-  /** Nothing more comes by this connection. */
+  /** The connection ended. No bytes follow. */
   end(side: TapSide, connection: string): void;
 }
 
-/** The head of a request or a response of HTTP. Values of headers and of query parameters that may be secrets are `***`. */
+/** The head of an HTTP request or response. Values of headers and query parameters that may be secrets are `***`. */
 export type TapHead =
   | { readonly method: string; readonly path: string; readonly headers: TapHeaders }
   | { readonly status: number; readonly headers: TapHeaders };
@@ -29,12 +31,12 @@ export type TapHeaders = readonly (readonly [name: string, value: string])[];
 
 let connections = 0;
 
-/** A name for a connection that no other has in this process: `stdio-1`. */
+/** Makes a name for a connection that is unique in this process, such as `stdio-1`. */
 export function nameConnection(kind: "stdio" | "child" | "http"): string {
   return `${kind}-${++connections}`;
 }
 
-/** Headers for a tap, from names and values by turns. Only values of headers that are known to hold no secrets are shown. */
+/** Headers for a tap, from alternating names and values. Only values of headers that never hold secrets are shown. */
 export function maskHeaders(raw: readonly string[]): TapHeaders {
   const masked: [string, string][] = [];
   for (let index = 0; index + 1 < raw.length; index += 2) {
@@ -44,7 +46,7 @@ export function maskHeaders(raw: readonly string[]): TapHeaders {
   return masked;
 }
 
-/** A path for a tap. Of a query only the id of a session is shown: by HTTP+SSE a message names it there. */
+/** A path for a tap. In the query only a session id is shown, because HTTP+SSE puts it there. */
 export function maskPath(path: string): string {
   const question = path.indexOf("?");
   if (question < 0) return path;

@@ -3,17 +3,17 @@ import { MAX_NAME_CHARACTERS, type Span } from "../../message/envelope.ts";
 import { fold, isAlike } from "../../message/fold.ts";
 import { eachMember, listElements, readString } from "../../message/members.ts";
 
-/** What is filtered by name beside tools. */
+/** What is filtered by name, besides tools. */
 export type Kind = "prompts" | "resources";
 
 /** A prompt or resource that a message is about. */
 export interface Subject {
   readonly kind: Kind;
-  /** Its name, its link, or a template for links; null where it is no text. */
+  /** Its name, its URI, or a URI template; null if it is not a string. */
   readonly text: string | null;
 }
 
-/** What a message with this method may be about. */
+/** The kinds of subjects that a message with this method may have. */
 export function kindsOf(method: string): readonly Kind[] {
   const kind = NAMED.get(method);
   if (kind !== undefined) return [kind];
@@ -22,8 +22,8 @@ export function kindsOf(method: string): readonly Kind[] {
 }
 
 /**
- * What a request or a notification with this method is about: nothing, for most. Unreadable where peers may read it
- * differently.
+ * The prompts and resources that a request or notification is about. Most are about none. "unreadable" if peers may
+ * read it differently.
  */
 export function readSubjects(bytes: Buffer, method: string, params: Span | null): readonly Subject[] | "unreadable" {
   const kind = NAMED.get(method);
@@ -54,7 +54,9 @@ const NAMED = new Map<string, Kind>([
   ["notifications/resources/updated", "resources"],
 ]);
 
-/** A prompt or a template, whose arguments are to be completed. Whatever type it says it has, both names count. */
+/**
+ * The prompt or URI template whose arguments are to be completed. `name` and `uri` both count, whatever `type` says.
+ */
 function readReference(bytes: Buffer, params: Span | null): readonly Subject[] | "unreadable" {
   const reference = params === null ? null : (pick(bytes, params, "ref")?.get("ref") ?? null);
   const said = reference === null ? null : pick(bytes, reference, "type", "name", "uri");
@@ -66,7 +68,7 @@ function readReference(bytes: Buffer, params: Span | null): readonly Subject[] |
   return subjects.length === 0 ? "unreadable" : subjects;
 }
 
-/** The resources whose news somebody wants to hear, since 2026-07-28. */
+/** The resources whose updates the client subscribes to, since 2026-07-28. */
 function readSubscriptions(bytes: Buffer, params: Span | null): readonly Subject[] | "unreadable" {
   if (params === null) return NOTHING;
   const said = pick(bytes, params, "notifications");
@@ -80,15 +82,15 @@ function readSubscriptions(bytes: Buffer, params: Span | null): readonly Subject
   return listElements(bytes, list).map((span) => ({ kind: "resources", text: readString(bytes, span) }));
 }
 
-/** A list of what can be hidden. */
+/** Describes a list whose elements can be hidden. */
 interface ListForm {
   readonly kind: Kind;
-  /** The member of a result that is the list, and the member of an element that is judged. */
+  /** The key of the list in a result, and the key in an element whose value is judged. */
   readonly list: string;
   readonly name: string;
 }
 
-/** The lists, by the method that is answered with them. */
+/** The lists, by the method whose result contains them. */
 export const LISTS: ReadonlyMap<string, ListForm> = new Map([
   ["prompts/list", { kind: "prompts", list: "prompts", name: "name" }],
   ["resources/list", { kind: "resources", list: "resources", name: "uri" }],
@@ -100,11 +102,11 @@ export const LISTS: ReadonlyMap<string, ListForm> = new Map([
 /** An element of a list. */
 interface Entry {
   readonly span: Span;
-  /** Null where it has no name that is text, or one that is too long to be asked for. */
+  /** Null if its name is missing, is not valid text, or is too long for a request. */
   readonly text: string | null;
 }
 
-/** Reads a list. Null where it is none, or one that peers may read differently. */
+/** Reads a list. Null if it is not a list, or if peers may read it differently. */
 export function readList(bytes: Buffer, result: Span, { kind, list, name }: ListForm): Entry[] | null {
   const span = pick(bytes, result, list)?.get(list);
   if (span === undefined || bytes[span.start] !== OPEN_ARRAY) return null;
@@ -120,7 +122,7 @@ export function readList(bytes: Buffer, result: Span, { kind, list, name }: List
   return entries;
 }
 
-/** The members with these keys; null where it is no object, or where a careless peer takes another key for one of them. */
+/** The members with these keys. Null if it is not an object, or if a careless peer could take another key for one. */
 function pick(bytes: Buffer, span: Span, ...keys: string[]): Map<string, Span> | null {
   if (bytes[span.start] !== OPEN_OBJECT) return null;
   const folded = foldAll(keys);
@@ -133,7 +135,7 @@ function pick(bytes: Buffer, span: Span, ...keys: string[]): Map<string, Span> |
   return isDoubtful ? null : found;
 }
 
-// The same few keys again and again, for each element of a list.
+// Cached, because the same few keys are folded for each element of a list.
 const known = new Map<string, ReadonlySet<string>>();
 
 function foldAll(keys: readonly string[]): ReadonlySet<string> {

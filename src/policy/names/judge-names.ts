@@ -9,13 +9,15 @@ import { type Kind, kindsOf, LISTS, readList, readSubjects, type Subject } from 
 import { findHiddenLinks, type LinkSetting } from "./links.ts";
 import type { NameFilter } from "./name-filter.ts";
 
-/** What decides about prompts and resources; null where all of them may be seen. */
+/** The filters for prompts and resources. Null for a kind that is not filtered. */
 export interface NameFilters extends Readonly<Record<Kind, NameFilter | null>> {
-  /** What becomes of links to hidden resources in results; kept unless said otherwise. */
+  /** What happens to links to hidden resources in results. They are kept by default. */
   readonly links?: LinkSetting;
 }
 
-/** What is hidden is not listed, and asking for it is like asking for what never was. */
+/**
+ * Applies the filters: a hidden prompt or resource is not listed, and requests for it are answered like an unknown one.
+ */
 export function judgeNames(filters: NameFilters, turn: Turn): Decision {
   const { message, answers } = turn;
   const { envelope } = message;
@@ -57,17 +59,17 @@ function judgeRequest(filters: NameFilters, message: Message, envelope: RequestE
   return PASS;
 }
 
-/** The answer of a server that has no such thing. */
+/** The error of a server that does not have the prompt or resource. */
 function notFound({ kind, text }: Subject, { bytes }: Message, { params }: RequestEnvelope): WireError {
   if (kind === "prompts") return { code: -32602, message: `Prompt not found: ${showText(text ?? "", 256)}` };
-  // 2026-07-28 has no code of its own for it any more.
+  // Revision 2026-07-28 has no separate code for this any more.
   const code = eraOf(bytes, params) === "stateless" ? -32602 : -32002;
   return { code, message: "Resource not found", data: { uri: showText(text ?? "", MAX_SHOWN_CHARACTERS) } };
 }
 
 const MAX_SHOWN_CHARACTERS = 2048;
 
-/** News of a resource that is hidden is no news. */
+/** Drops update notifications for hidden resources. */
 function judgeUpdate({ resources }: NameFilters, { bytes }: Message, envelope: NotificationEnvelope): Decision {
   if (resources === null || envelope.method.name !== "notifications/resources/updated") return PASS;
   const subjects = readSubjects(bytes, envelope.method.name, envelope.params);
@@ -89,7 +91,7 @@ function judgeList(filters: NameFilters, { bytes }: Message, { result }: ResultE
   return { verdict: { do: "hide", elements: entries.map(({ span }) => span), hidden }, rule: list.kind };
 }
 
-/** Links to hidden resources in what tools, prompts and tasks bring. */
+/** Judges links to hidden resources in the results of tools, prompts and tasks. */
 function judgeLinks(
   { resources, links = "keep" }: NameFilters,
   { bytes }: Message,
@@ -105,7 +107,7 @@ function judgeLinks(
   return { verdict: { do: "deny", error: LINKED }, rule: "resources", about: first };
 }
 
-/** Whose results, or params, have content in them. */
+/** The methods whose results or params contain content. */
 const WITH_LINKS = new Set([
   "tools/call",
   "prompts/get",
@@ -125,7 +127,7 @@ const LINKED: WireError = {
 
 const NO_LIST = { code: -32000, message: "Invalid response" };
 
-/** A request that does not say in one way what it is about. */
+/** The decision about a request whose subject peers may read differently. */
 const UNREADABLE: Decision = {
   verdict: { do: "deny", error: { code: -32602, message: "Invalid params: it does not say what it is about" } },
   rule: "names:unreadable",

@@ -6,10 +6,10 @@ import { eachKey, listElements, readString } from "../../message/members.ts";
 import { isSpelled } from "../../message/spelling.ts";
 import type { NameFilter } from "./name-filter.ts";
 
-/** What becomes of links to hidden resources in what tools and prompts return. */
+/** What happens to links to hidden resources in the results of tools and prompts. */
 export type LinkSetting = "keep" | "cut" | "block";
 
-/** Links to hidden resources in a result: the edits that cut them out, and the first of them. */
+/** The links to hidden resources in a result: the edits that remove them, and the first of them. */
 export interface HiddenLinks {
   readonly edits: readonly Edit[];
   readonly first: string;
@@ -17,8 +17,8 @@ export interface HiddenLinks {
 
 /**
  * Finds links to hidden resources in the content of a result: resource links and embedded resources, in the result of a
- * tool, in the messages of a prompt, or in the result of a task. Null where there are none, "unreadable" where peers could
- * see other content in it than we do.
+ * tool, in the messages of a prompt, or in the result of a task. Null if there are none, "unreadable" if peers could
+ * find other content in it.
  */
 export function findHiddenLinks(bytes: Buffer, result: Span, filter: NameFilter): HiddenLinks | "unreadable" | null {
   const lists = listContent(bytes, result, 0);
@@ -34,10 +34,10 @@ export function findHiddenLinks(bytes: Buffer, result: Span, filter: NameFilter)
   return { edits, first: cut.flatMap((entry) => entry.uris).find((uri) => hidden.has(uri)) ?? "" };
 }
 
-/** An element that may be cut out. */
+/** A content element, which may be removed. */
 interface Entry {
   readonly uris: readonly string[];
-  /** False where some peer would find another link in it than we do. */
+  /** False if some peer could find another link in it. */
   readonly isClear: boolean;
 }
 
@@ -46,7 +46,7 @@ interface ContentList {
   readonly entries: readonly Entry[];
 }
 
-/** All lists of content in a value: its own, those of its messages, and those of the result that a task has. */
+/** All content lists in a value: its own, those of its messages, and those in the result of a task. */
 function listContent(bytes: Buffer, value: Span, depth: number): ContentList[] | null {
   const members = pick(bytes, value, HOLDERS);
   if (members === null) return null;
@@ -57,7 +57,7 @@ function listContent(bytes: Buffer, value: Span, depth: number): ContentList[] |
     const elements = listElements(bytes, messages);
     const inner = elements.map((message) => pick(bytes, message, HOLDERS));
     if (inner.includes(null)) return null;
-    // The content of a message is one element, which goes with its message, or a list of them.
+    // The content of a message is one element, or a list of them. A single element is removed with its message.
     const entries = inner.map((found) => {
       const own = found?.content;
       return own === undefined || bytes[own.start] === OPEN_ARRAY ? NOTHING : readEntry(bytes, own);
@@ -78,7 +78,7 @@ function readContent(bytes: Buffer, list: Span): ContentList {
   return { elements, entries: elements.map((element) => readEntry(bytes, element)) };
 }
 
-/** The links in one element of content. Whatever type it says it has, a link in it counts. */
+/** The links in one content element. They count whatever `type` the element has. */
 function readEntry(bytes: Buffer, element: Span): Entry {
   const own = pick(bytes, element, LINKS);
   const resource = own?.resource === undefined ? {} : pick(bytes, own.resource, LINKS);
@@ -102,7 +102,7 @@ function keys<Key extends string>(...names: Key[]): Keys<Key> {
 const HOLDERS = keys("content", "messages", "result");
 const LINKS = keys("uri", "resource");
 
-/** The members with these keys; null where a careless peer takes another key for one of them. */
+/** The members with these keys. Null if a careless peer could take another key for one of them. */
 function pick<Key extends string>(bytes: Buffer, span: Span, { names, folded }: Keys<Key>) {
   const found: Partial<Record<Key, Span>> = {};
   if (bytes[span.start] !== OPEN_OBJECT) return found;

@@ -2,39 +2,41 @@ import { compose, foldName } from "../../message/fold.ts";
 import { compilePattern, matchNames, type Pattern } from "../patterns.ts";
 import { NOT_ALLOWED, NOT_CHECKED } from "../tool-filter.ts";
 
-/** Which prompts or resources a client may see and ask for. It judges what is asked for, and needs no list. */
+/** Which prompts or resources a client may see and request. It judges names and URIs, and does not need a list. */
 export interface NameFilter {
-  /** Why each of these is hidden: the pattern that says so, or one of the reasons in brackets; null where it is not. */
+  /**
+   * Why each text is hidden: the pattern that matches, or one of the constants such as NOT_ALLOWED; null if it is not.
+   */
   hiddenBy(texts: readonly string[]): (string | null)[];
 }
 
 /** The ways in which peers may read one text. */
 export interface Readings {
-  /** All texts that anybody could take it for, in every spelling. */
+  /** All texts that a peer could read it as, in every spelling. Deny patterns are run on these. */
   readonly all: readonly string[];
-  /** The readings one by one, each in the spellings that stand for the same. */
+  /** The readings, each with its equivalent spellings. Allow patterns are run on these. */
   readonly each: readonly (readonly string[])[];
 }
 
-/** What a filter is made of. */
+/** Options of a name filter. */
 export interface NameFilterOptions {
   readonly deny: readonly Pattern[];
-  /** With any of these only what matches one of them is shown; `deny` still wins. */
+  /** If there are any, only names that match one of them are shown. `deny` takes precedence. */
   readonly allow: readonly Pattern[];
-  /** Null where a text cannot be judged. */
+  /** Returns the readings of a text, or null if it cannot be judged. */
   readonly read: (text: string) => Readings | null;
-  /** Told when a pattern took too long on a text. */
+  /** Called when a pattern took too long on a text. */
   readonly onHang?: (pattern: string) => void;
 }
 
 /**
- * Makes a filter from checked patterns. What is denied in any reading is hidden, and what is not allowed in every one.
- * What else there is at the server is not known here, so that deny patterns are run without regard to case as well.
+ * Makes a filter from checked patterns. A text is hidden if any of its readings is denied, or if any of them is
+ * not allowed. The server's other names are not known here, so deny patterns are also run without regard to case.
  */
 export function createNameFilter({ deny, allow, read, onHang = () => {} }: NameFilterOptions): NameFilter {
   const denying = [...deny, ...deny.map(({ source }) => ({ source, expression: compilePattern(source, "i") }))];
   const decided = new Map<string, string | null>();
-  let kept = 0; // characters
+  let kept = 0; // in characters
 
   function decide(texts: readonly string[]): Map<string, string | null> {
     const fates = new Map<string, string | null>();
@@ -89,22 +91,22 @@ export function createNameFilter({ deny, allow, read, onHang = () => {} }: NameF
   };
 }
 
-/** What hides a text that could be taken for anything. */
+/** Reason for hiding: the text has readings that cannot be resolved. */
 export const NOT_READABLE = "(not readable in one way)";
 
-/** What hides a text on which a pattern did not come to an end. */
+/** Reason for hiding: a pattern did not finish on the text. */
 export const HANGS = "(a pattern does not end on it)";
 
-/** The pattern that matches a text; null where none does, HANGS or NOT_CHECKED where that was not found out. */
+/** The pattern that matches a text; null if none does, HANGS or NOT_CHECKED if that could not be found out. */
 type Run = (text: string) => string | null;
 
-/** What denies a text in any of its readings. A pattern that matches is more than one that was not run. */
+/** What denies a text in any of its readings. A match takes precedence over NOT_CHECKED. */
 function findMatch(denied: Run, all: readonly string[]): string | null {
   const hits = all.map(denied).filter((by) => by !== null);
   return hits.find((by) => by !== NOT_CHECKED) ?? hits[0] ?? null;
 }
 
-/** Why a text is not allowed: null where some spelling of every reading is. */
+/** Why a text is not allowed. Null if every reading has a spelling that is allowed. */
 function findGap(allowed: Run, each: readonly (readonly string[])[]): string | null {
   for (const spellings of each) {
     const found = spellings.map(allowed);
@@ -114,11 +116,11 @@ function findGap(allowed: Run, each: readonly (readonly string[])[]): string | n
   return null;
 }
 
-/** How much of what was decided is remembered. Texts come from clients, too. */
+/** Limit for the remembered decisions, in characters. Clients choose some of the texts, so it could grow forever. */
 const MAX_KEPT_CHARACTERS = 1_000_000;
 const KEPT_BESIDE = 50;
 
-/** The readings of a name: as it is, and as a careless peer may take it. */
+/** The readings of a name: as it is, and as a careless peer may read it. Null if it is too long. */
 export function readName(name: string): Readings | null {
   const folded = foldName(name);
   if (folded === null) return null;

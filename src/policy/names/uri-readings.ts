@@ -2,16 +2,16 @@ import { compose } from "../../message/fold.ts";
 import { type Reading, readPlace } from "../../text/path-readings.ts";
 import type { Readings } from "./name-filter.ts";
 
-/** Longer links are not judged. */
+/** Longer URIs are not judged, so they are hidden. */
 const MAX_URI_CHARACTERS = 2048;
 
-/** Nobody decodes more often by accident. */
+/** No peer decodes more often by accident. */
 const MAX_DECODINGS = 4;
 
 /**
- * All readings of the link of a resource, or of a template for such links: as it is spelled, decoded once or more often
- * before it is taken apart or after, its dots followed, its backslashes taken for slashes, scheme and host in one
- * spelling, with its query and without. Null where it could be about anything.
+ * All readings of the URI of a resource, or of a URI template: as it is spelled, decoded once or more often before or
+ * after it is split, with dot segments resolved, backslashes read as slashes, scheme and host in canonical spelling,
+ * with its query and without. Null if it cannot be resolved in some reading.
  */
 export function readUri(uri: string): Readings | null {
   if (uri.length > MAX_URI_CHARACTERS || uri === "" || !uri.isWellFormed()) return null;
@@ -25,10 +25,10 @@ export function readUri(uri: string): Readings | null {
   return { all: [...all], each };
 }
 
-/** A link as it is, as it looks, and both decoded, as often as that goes. Null where it does not end. */
+/** A URI as it is, as a reader sees it, and both decoded as often as possible. Null if that exceeds MAX_DECODINGS. */
 function variants(uri: string): Set<string> | null {
   const texts = new Set<string>();
-  // Some take spaces off its ends and what does not show out of it.
+  // Some peers trim whitespace and remove invisible characters.
   for (const text of [uri, look(uri)]) {
     const decoded = decodeAll(text);
     if (decoded === null) return null;
@@ -44,7 +44,7 @@ function look(text: string): string {
 const PLAIN = /^[!-~]*$/;
 const UNSEEN = /[\p{Default_Ignorable_Code_Point}\p{Cc}\p{Cf}]/gu;
 
-/** Adds the readings of one variant. False where there is one that cannot be told. */
+/** Adds the readings of one variant. Returns false if one of them cannot be resolved. */
 function readLink(text: string, link: Link, all: Set<string>, each: string[][]): boolean {
   const readings = readPlace(link.place);
   if (readings === null) return false;
@@ -56,31 +56,32 @@ function readLink(text: string, link: Link, all: Set<string>, each: string[][]):
     const others = link.strangers(reading).flatMap((prefix) => paths.map((path) => prefix + path));
     for (const one of [...whole, ...others]) {
       const bare = one.endsWith("/") ? one.slice(0, -1) : one;
-      // A folder is what is in it.
+      // With and without a slash at the end, so that a deny pattern for the content of a folder also hides the folder.
       for (const rest of rests) all.add(`${bare}${rest}`).add(`${bare}/${rest}`);
     }
-    // What stands behind a colon is a stream of a file to some, but not where there are no files.
+    // The loose reading cuts off what follows a colon, which names a stream of an NTFS file. An opaque URI is not a
+    // file, so it does not have to be allowed in that reading.
     if (!link.isOpaque || reading.way !== "loose") each.push(whole.map((one) => one + link.rest));
   }
   return true;
 }
 
-// Most are such, and nobody reads them in two ways.
+// Most URIs match this, and all peers read them alike.
 const SIMPLE = /^(?!file:\/\/[^/])[a-z][a-z0-9+-]+:\/\/(?:[a-z][a-z0-9-]*)?(?:\/[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)*)+$/;
 
-/** A link, taken apart. */
+/** The parts of a URI. */
 interface Link {
-  /** What its path leads to, in the form that paths are resolved in. */
+  /** The URI in the form that `readPlace` resolves. */
   readonly place: string;
-  /** Query and fragment, with their signs. */
+  /** Query and fragment, with `?` and `#`. */
   readonly rest: string;
-  /** Whether it has no path with slashes at its beginning: `urn:a:b`. */
+  /** Whether neither `//` nor `/` follows the scheme, as in `urn:a:b`. */
   readonly isOpaque: boolean;
   /** Whether its path ends with a slash. */
   readonly isFolder: boolean;
-  /** What stands before the path: in the one spelling, and as it came. */
+  /** The text before the path: in canonical spelling, and as it was received. */
   prefixes(reading: Reading): string[];
-  /** What others may take for that: without the name of a user, or of a host. */
+  /** Other texts that peers may read as the part before the path: without the user name, or without the host. */
   strangers(reading: Reading): string[];
 }
 
@@ -92,7 +93,8 @@ function takeApart(uri: string, isSpelled: boolean): Link | null {
   const lower = scheme.toLowerCase();
   const behind = uri.slice(scheme.length + 1);
   const authority = AUTHORITY.exec(behind)?.[1];
-  // The link of a file has no query: to some it would be part of the name. Decoded too early, part of the name is one.
+  // In a file URI as spelled, `?` and `#` are not split off, and `readPlace` refuses them: some peers read them as part
+  // of the name. In a decoded variant they begin a query, as for a peer that decodes before it splits.
   const mark = lower === "file" && isSpelled ? -1 : behind.search(/[?#]/);
   const rest = mark < 0 ? "" : behind.slice(mark);
   const path = behind.slice(authority === undefined ? 0 : authority.length + 2, behind.length - rest.length);
@@ -100,7 +102,7 @@ function takeApart(uri: string, isSpelled: boolean): Link | null {
   const parts = { ...NO_LINK, rest, isFolder: path.endsWith("/") };
   if (lower === "file") {
     const prefixes = ({ origin }: Reading): string[] => [origin === "file:" ? "file://" : origin, spelled];
-    // Many look at the path and not at the host.
+    // Many peers use only the path of a file URI and ignore the host.
     const place = uri.slice(0, uri.length - rest.length);
     return { ...parts, place, prefixes, strangers: () => ["file://"] };
   }
@@ -111,7 +113,7 @@ function takeApart(uri: string, isSpelled: boolean): Link | null {
   }
   const at = authority.lastIndexOf("@");
   const user = authority.slice(0, at + 1);
-  // Where links lead to hosts, a name before one is there to be taken for it.
+  // Security: in a web URI a user name can pose as the host.
   if (!USER.test(user) || (user !== "" && WEB.has(lower))) return null;
   const named = ({ origin }: Reading): string => origin.replace("://", `://${user}`);
   return {
@@ -122,21 +124,21 @@ function takeApart(uri: string, isSpelled: boolean): Link | null {
   };
 }
 
-/** What has no scheme is a path, and may be meant as the link of a file. */
+/** A text without a scheme is a path. An absolute one may also mean a file URI. */
 function prefixesOfPath({ origin }: Reading): string[] {
   return origin === "relative" ? [""] : ["", "file://"];
 }
 
 const SCHEME = /^([A-Za-z][A-Za-z0-9+.-]+):/;
 const AUTHORITY = /^\/\/([^/\\?#]*)/;
-// One name, and nothing in it that could end it early.
+// One user name, without characters that could end it early.
 const USER = /^(?:[A-Za-z0-9._~!$&'()*+,;=:-]*@)?$/;
 const WEB = new Set(["http", "https", "ws", "wss", "ftp"]);
-/** A host for links that have none, so that their paths can be resolved. */
+/** A host for URIs without one, so that their paths can be resolved. */
 const SOMEWHERE = "http://somewhere";
 const NO_LINK = { rest: "", isOpaque: false, strangers: (): string[] => [] };
 
-/** A path as it was resolved, and as it stands in a link. */
+/** A resolved path, plain and percent-encoded. */
 function spellPath({ isOpaque, isFolder }: Link, { drive, segments, origin }: Reading): string[] {
   const steps = segments.join("/");
   const tail = isFolder ? "/" : "";
@@ -150,7 +152,7 @@ function spellBoth(path: string): string[] {
   return [path, encodeURI(path)];
 }
 
-/** A text as it is, decoded once, and so on; null where that does not end. */
+/** A text as it is, decoded once, decoded twice, and so on. Null if decoding fails or exceeds MAX_DECODINGS. */
 function decodeAll(text: string): string[] | null {
   const texts = [text];
   for (let last = text; last.includes("%");) {
@@ -167,6 +169,6 @@ function decode(text: string): string | null {
   try {
     return decodeURIComponent(text.replace(/%(?![0-9A-Fa-f]{2})/g, "%25"));
   } catch {
-    return null; // it is not UTF-8 underneath
+    return null; // the decoded bytes are not UTF-8
   }
 }

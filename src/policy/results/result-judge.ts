@@ -10,22 +10,22 @@ import type { Decision } from "../verdict.ts";
 import { INPUT_REQUIRED, LIST_OF_TOOLS, resultShapes } from "./result-shapes.ts";
 import { checkSchema } from "./schema-check.ts";
 
-/** Checks what a server answers: whether it is what MCP says, and what the server itself says of its tools. */
+/** Checks responses of a server against the MCP specification, and against the output schemas of its tools. */
 export interface ResultJudge {
-  /** What is to be done about an answer that does not fit; null where it does. `isFiltered` is whether lists of tools are. */
+  /** The decision about an invalid response; null if it is valid. `isFiltered` says whether tool lists are filtered. */
   judge(turn: Turn, isFiltered: boolean): Decision | null;
 }
 
-/** How it is made. */
+/** Options of a result judge. */
 export interface ResultJudgeOptions {
-  /** Told once for each tool whose output schema cannot be checked as a whole. */
+  /** Called once for each tool whose output schema cannot be checked completely. */
   readonly onUnchecked: (tool: string, keywords: readonly string[]) => void;
 }
 
-/** How many tools are remembered that something was said about. */
+/** Limit for the tools that are reported to `onUnchecked`. */
 const MAX_TOLD = 1000;
 
-/** Makes one for all sessions. */
+/** Makes a judge, which all sessions can share. */
 export function createResultJudge({ onUnchecked }: ResultJudgeOptions): ResultJudge {
   const outputs = new WeakMap<
     Catalogue,
@@ -33,7 +33,7 @@ export function createResultJudge({ onUnchecked }: ResultJudgeOptions): ResultJu
   >();
   const told = new Set<string>();
 
-  /** What a tool says of its results; undefined where it says nothing, or is not known. */
+  /** The output schema of a tool. Undefined if it has none, or is not known. */
   function outputOf(catalogue: Catalogue, tool: string): Json | undefined {
     let known = outputs.get(catalogue);
     if (known?.version !== catalogue.version) {
@@ -42,7 +42,7 @@ export function createResultJudge({ onUnchecked }: ResultJudgeOptions): ResultJu
     }
     if (known.schemas.has(tool)) return known.schemas.get(tool);
     const raw = catalogue.tools.find(({ name }) => name === tool)?.raw;
-    if (raw === undefined) return undefined; // nothing is kept for names that anybody may invent
+    if (raw === undefined) return undefined; // nothing is cached for names that a client may invent
     const span = findMember(raw, { start: 0, end: raw.length }, "outputSchema");
     const schema = span === null ? undefined : parse(raw, span);
     known.schemas.set(tool, schema);
@@ -73,7 +73,7 @@ export function createResultJudge({ onUnchecked }: ResultJudgeOptions): ResultJu
       if (envelope.kind === "error") return judgeError(parse(bytes, envelope.error));
       if (envelope.kind !== "result") return null;
       const isStateless = call.era === "stateless";
-      // None was agreed on that we know of where we were restarted.
+      // After a restart of the proxy the agreed revision of a session is not known.
       const agreed = isStateless ? null : turn.session.revision();
       const revision = nearestRevision(agreed ?? OWN_REVISION[call.era]);
       const shapes = resultShapes(revision);
@@ -82,7 +82,7 @@ export function createResultJudge({ onUnchecked }: ResultJudgeOptions): ResultJu
       if (shape === undefined) return null;
       const result = parse(bytes, envelope.result);
       const type = isStateless && isObject(result) ? result["resultType"] : "complete";
-      // Extensions have types of their own, of which nothing is known here.
+      // Extensions define other result types, which are not checked.
       if (typeof type === "string" && type !== "complete" && type !== INPUT_REQUIRED) return null;
       const meant = type === INPUT_REQUIRED ? (shapes.get(INPUT_REQUIRED) ?? shape) : shape;
       const { fit, misfit } = checkSchema(meant, result);
@@ -112,7 +112,7 @@ function refuse(rule: string, why: string): Decision {
 
 const MAX_WHY_CHARACTERS = 300;
 
-/** The bytes have been validated. */
+/** Parses validated bytes. */
 function parse(bytes: Buffer, { start, end }: Span): Json {
   return JSON.parse(bytes.toString("utf8", start, end)) as Json;
 }

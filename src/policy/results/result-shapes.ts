@@ -2,7 +2,7 @@ import type { Json } from "../../message/json.ts";
 import { type Revision, REVISIONS } from "../../message/protocol.ts";
 import { KINDS } from "./schema-values.ts";
 
-/** What the results of a revision look like, by method: JSON Schemas. Methods that are not here are not checked. */
+/** JSON Schemas for the results of a revision, by method. The results of other methods are not checked. */
 export function resultShapes(revision: Revision): ReadonlyMap<string, Json> {
   const known = made.get(revision) ?? makeShapes(revision);
   made.set(revision, known);
@@ -11,10 +11,10 @@ export function resultShapes(revision: Revision): ReadonlyMap<string, Json> {
 
 const made = new Map<Revision, ReadonlyMap<string, Json>>();
 
-/** The shape of a list of tools without what is in it: bad entries of a list that is filtered are hidden one by one. */
+/** The shape of a tool list without its entries. In a filtered list, invalid entries are hidden one by one. */
 export const LIST_OF_TOOLS = "tools/list, filtered";
 
-/** The shape of a result that asks for something first, since 2026-07-28. */
+/** The shape of a result that asks the client for input first, since 2026-07-28. */
 export const INPUT_REQUIRED = "input_required";
 
 type Members = { readonly [name: string]: Json };
@@ -33,12 +33,12 @@ function listOf(items: Json, more: Members = {}): Json {
   return { type: "array", items, ...more };
 }
 
-/** One of several kinds of object, told apart by their `type`. */
+/** One of several kinds of objects, which are told apart by their `type`. */
 function kinds(byType: Members): Json {
   return { [KINDS]: byType } as Json;
 }
 
-/** What fits the condition must fit the shape too. */
+/** A value that fits the condition must also fit the shape. */
 function when(condition: Json, shape: Json): Json {
   return { if: { not: condition }, else: shape };
 }
@@ -55,7 +55,7 @@ function makeShapes(revision: Revision): ReadonlyMap<string, Json> {
       ...since("2025-06-18", { lastModified: TEXT }),
     },
   );
-  /** The schema of an object, as far as MCP has something to say about it. */
+  /** What MCP requires of the JSON Schema of an object. */
   const schema: Json = object(
     { type: { const: "object" } },
     isStateless
@@ -66,7 +66,7 @@ function makeShapes(revision: Revision): ReadonlyMap<string, Json> {
     object({ src: TEXT }, { mimeType: TEXT, sizes: listOf(TEXT), theme: { enum: ["light", "dark"] } }),
   );
   const meta = since("2025-06-18", { _meta: OBJECT });
-  /** What things with a name have beside it. */
+  /** The optional members of everything that has a name. */
   const named: Members = {
     description: TEXT,
     ...since("2025-06-18", { title: TEXT }),
@@ -75,7 +75,7 @@ function makeShapes(revision: Revision): ReadonlyMap<string, Json> {
   };
   const resource = { ...named, mimeType: TEXT, annotations };
   const about = { mimeType: TEXT, ...meta };
-  // One with both is odd, and fits both shapes of the schema.
+  // `anyOf`, because contents with both `text` and `blob` fit both shapes of MCP's schema.
   const contents: Json = {
     ...(object({ uri: TEXT }, about) as Members),
     anyOf: [object({ text: TEXT }), object({ blob: TEXT })],
@@ -135,7 +135,7 @@ function makeShapes(revision: Revision): ReadonlyMap<string, Json> {
     { pollInterval: INTEGER, statusMessage: TEXT },
   );
 
-  /** Since 2026-07-28 every result says what it is, and how long it may be kept where it may be. */
+  /** Since 2026-07-28 every result has a `resultType`, and a cacheable one says how long it may be cached. */
   const result = (required: Members, optional: Members = {}): Json =>
     object({ ...required, ...(isStateless ? { resultType: TEXT } : {}) }, { ...optional, _meta: OBJECT });
   const cacheable = (required: Members, optional: Members = {}): Json =>
@@ -160,7 +160,7 @@ function makeShapes(revision: Revision): ReadonlyMap<string, Json> {
   const shapes: Members = {
     "tools/list": page("tools", tool),
     [LIST_OF_TOOLS]: page("tools", true),
-    // A task is started where the request asked for one.
+    // The result is a started task if the request asked for one.
     "tools/call": hasTasks
       ? { allOf: [when({ required: ["task"] }, started), when({ not: { required: ["task"] } }, called)] }
       : called,

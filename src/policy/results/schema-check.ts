@@ -17,8 +17,8 @@ import {
 } from "./schema-values.ts";
 
 /**
- * Checks values against JSON Schemas: what servers say about their results, and what we say ourselves. It knows most of the
- * keywords of the drafts since 4. What it cannot check it says: such a value may fit or not.
+ * Checks a value against a JSON Schema, from a server or from the proxy itself. It supports most keywords of the drafts
+ * since draft 4. It reports the keywords that it cannot check; then the value may or may not fit.
  */
 export function checkSchema(schema: Json, value: Json): SchemaCheck {
   const context: Context = { root: schema, steps: 0, misfit: null, unchecked: new Set() };
@@ -33,19 +33,19 @@ export function checkSchema(schema: Json, value: Json): SchemaCheck {
   return { fit, misfit: fit === "no" ? context.misfit : null, unchecked: [...context.unchecked] };
 }
 
-/** What came of a check. */
+/** The result of a check. */
 export interface SchemaCheck {
   readonly fit: Fit;
-  /** The first thing that does not fit: where it is and what is wrong, without the value itself. */
+  /** The first part that does not fit: where it is and what is wrong, without the value itself. */
   readonly misfit: string | null;
-  /** The keywords that were met and could not be checked. */
+  /** The keywords that occurred and could not be checked. */
   readonly unchecked: readonly string[];
 }
 
-/** How deep schemas are followed: references may lead in circles. */
+/** Limit for the depth of schemas, because references may be circular. */
 const MAX_SCHEMA_DEPTH = 256;
 
-/** Looking something up costs more than comparing it. */
+/** Resolving a reference costs more than a comparison. */
 const REFERENCE_STEPS = 5;
 
 function check(schema: Json, value: Json, place: Place | null, depth: number, context: Context): Fit {
@@ -63,13 +63,13 @@ function check(schema: Json, value: Json, place: Place | null, depth: number, co
   return fit;
 }
 
-/** A keyword with what it is given. */
+/** A keyword with its argument. */
 interface Demand {
   readonly keyword: Keyword;
   readonly argument: Json;
 }
 
-/** What a schema demands. Found out once: the schema of a list's items is used for each of them. */
+/** What a schema demands. Cached, because the schema of array items is used for each item. */
 function demandsOf(schema: JsonObject): readonly Demand[] {
   const known = demands.get(schema);
   if (known !== undefined) return known;
@@ -90,7 +90,7 @@ function doubtful(name: string): Keyword {
   return (_, __, { context }) => doubt(context, name);
 }
 
-/** Checks an object by the shape for its `type`. Only schemas of ours can ask for that. */
+/** Checks an object by the shape for its `type`. Only the proxy's own schemas can use this keyword. */
 const checkKind: Keyword = (kinds, value, { place, depth, context }) => {
   const type = isObject(value) ? value["type"] : undefined;
   if (type === undefined) return fail(context, place, "has no type");
@@ -99,7 +99,7 @@ const checkKind: Keyword = (kinds, value, { place, depth, context }) => {
   return fail(context, { key: "type", parent: place }, "has none of the values that are allowed");
 };
 
-/** Keywords that demand something, and that are not checked here. All others that are not known demand nothing. */
+/** Keywords that restrict values and are not supported. All other unknown keywords do not restrict anything. */
 const UNCHECKED = new Set([
   "pattern",
   "patternProperties",
@@ -140,7 +140,7 @@ const KEYWORDS = new Map<string, Keyword>(
     additionalProperties(additional, value, { schema, place, depth, context }) {
       if (!isObject(value) || additional === true) return "yes";
       const known = isObject(schema["properties"]) ? schema["properties"] : {};
-      // A member that a pattern is about is not an additional one.
+      // A member that matches a pattern is not additional, and patterns are not checked.
       const isCertain = schema["patternProperties"] === undefined;
       let fit: Fit = "yes";
       for (const name of Object.keys(value)) {
@@ -156,7 +156,7 @@ const KEYWORDS = new Map<string, Keyword>(
       Array.isArray(schemas) ? checkTuple(schemas, value, place, depth, context) : doubt(context, "prefixItems"),
     items(schemas, value, { schema, place, depth, context }) {
       if (!Array.isArray(value)) return "yes";
-      // Before 2020-12 a list of schemas was for the first items.
+      // Before draft 2020-12 an array of schemas applied to the first items.
       if (Array.isArray(schemas)) return checkTuple(schemas, value, place, depth, context);
       const prefix = schema["prefixItems"];
       return checkItems(schemas, value, Array.isArray(prefix) ? prefix.length : 0, place, depth, context);
@@ -241,7 +241,7 @@ function checkItems(
   return fit;
 }
 
-/** Checks what need not fit: what does not is no misfit. */
+/** Checks a value that does not have to fit: a failure is not recorded as a misfit. */
 function tryOut(schema: Json, value: Json, place: Place | null, depth: number, context: Context): Fit {
   const { misfit } = context;
   const fit = check(schema, value, place, depth, context);

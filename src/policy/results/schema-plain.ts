@@ -15,7 +15,7 @@ import {
   TYPES,
 } from "./schema-values.ts";
 
-/** The keywords that look at one value, and at nothing in it. */
+/** The keywords that do not apply schemas to the parts of a value. */
 export const PLAIN_KEYWORDS = {
   type(types, value, { place, context }) {
     const names = Array.isArray(types) ? types : [types];
@@ -38,7 +38,7 @@ export const PLAIN_KEYWORDS = {
     if (typeof value !== "number") return "yes";
     if (typeof factor !== "number" || factor <= 0) return doubt(context, "multipleOf");
     if (value % factor === 0) return "yes";
-    // Fractions are not exact: 0.3 is a multiple of 0.1 only for people.
+    // Fractions are not exact in binary: 0.3 % 0.1 is not 0.
     const isExact = Number.isSafeInteger(value) && Number.isSafeInteger(factor);
     return isExact ? fail(context, place, "is not a multiple of what it must be") : doubt(context, "multipleOf");
   },
@@ -79,7 +79,7 @@ export const PLAIN_KEYWORDS = {
 function numeric(name: string, isRight: (value: number, limit: number) => boolean): Keyword {
   return (limit, value, { place, context }) => {
     if (typeof value !== "number") return "yes";
-    // In draft 4 these were true or false, and said something about another keyword.
+    // In draft 4 `exclusiveMinimum` and `exclusiveMaximum` were booleans that modified another keyword.
     if (typeof limit !== "number") return doubt(context, name);
     return isRight(value, limit) ? "yes" : fail(context, place, "is out of range");
   };

@@ -1,16 +1,16 @@
 import { showText } from "../../message/text.ts";
 import type { Json } from "../../message/json.ts";
 
-/** Whether a value fits a schema. Unsure where something stands in the schema that is not known here. */
+/** Whether a value fits a schema. Unsure if the schema contains something that cannot be checked. */
 export type Fit = "yes" | "no" | "unsure";
 
-/** How much is done for one value: half a second's worth at the most. What is not checked by then is not checked. */
+/** Limit for the steps of one check, which take half a second at most. The rest of the value is not checked. */
 export const MAX_STEPS = 500_000;
 
-/** Thrown when that is used up. */
+/** Thrown when MAX_STEPS is exceeded. */
 export const TOO_MUCH = new Error("too much to check");
 
-/** A check that is under way. */
+/** The state of a running check. */
 export interface Context {
   readonly root: Json;
   steps: number;
@@ -18,26 +18,29 @@ export interface Context {
   readonly unchecked: Set<string>;
 }
 
-/** Where a value stands, from the inside out. */
+/** Where a value is: its key, and the place of its parent. */
 export interface Place {
   readonly key: string | number;
   readonly parent: Place | null;
 }
 
-/** An object of JSON. */
+/** A JSON object. */
 export type JsonObject = { readonly [key: string]: Json };
 
-/** A keyword that no server can write: a shape for each `type` that an object may have. */
+/**
+ * A keyword with a shape for each `type` of an object. It is a symbol, so that the schema of a server cannot contain
+ * it.
+ */
 export const KINDS = Symbol("kinds");
 
-/** What a keyword demands. */
+/** Checks a value against one keyword. */
 export type Keyword = (
   argument: Json,
   value: Json,
   at: { readonly schema: JsonObject; readonly place: Place | null; readonly depth: number; readonly context: Context },
 ) => Fit;
 
-/** Whether a value is of a type. */
+/** Tests for the types of JSON Schema. */
 export const TYPES: Record<string, (value: Json) => boolean> = {
   string: (value) => typeof value === "string",
   number: (value) => typeof value === "number",
@@ -48,7 +51,7 @@ export const TYPES: Record<string, (value: Json) => boolean> = {
   object: isObject,
 };
 
-/** What types are called. */
+/** The names of the types in error messages. */
 export const NOUNS: Record<string, string> = {
   string: "text",
   number: "a number",
@@ -59,7 +62,7 @@ export const NOUNS: Record<string, string> = {
   object: "an object",
 };
 
-/** The length of a text in characters, not in units of UTF-16. */
+/** The length of a string in code points, not in UTF-16 units. Null for other values. */
 export function lengthOf(value: Json, context: Context): number | null {
   if (typeof value !== "string") return null;
   spend(context, Math.ceil(value.length / CHARACTERS_A_STEP));
@@ -70,17 +73,17 @@ export function lengthOf(value: Json, context: Context): number | null {
 
 const CHARACTERS_A_STEP = 100;
 
-/** The number of items of a list; null for what is not a list. */
+/** The number of items of an array. Null for other values. */
 export function itemsOf(value: Json): number | null {
   return Array.isArray(value) ? value.length : null;
 }
 
-/** The number of members of an object; null for what is not an object. */
+/** The number of members of an object. Null for other values. */
 export function membersOf(value: Json): number | null {
   return isObject(value) ? Object.keys(value).length : null;
 }
 
-/** A schema in the same document: the whole of it, or what a JSON Pointer leads to. Undefined where it is elsewhere. */
+/** Resolves a reference to the whole document, or by JSON Pointer to a part of it. Undefined if it is not there. */
 export function resolve(reference: string, root: Json): Json | undefined {
   if (reference === "#") return root;
   if (!reference.startsWith("#/")) return undefined;
@@ -100,25 +103,25 @@ export function resolve(reference: string, root: Json): Json | undefined {
   return found;
 }
 
-/** Whether a value fits that has to fit twice. */
+/** Combines two results that must both be "yes". */
 export function both(one: Fit, other: Fit): Fit {
   if (one === "no" || other === "no") return "no";
   return one === "unsure" || other === "unsure" ? "unsure" : "yes";
 }
 
-/** Notes that something was done. Throws where that was too much. */
+/** Counts steps. Throws TOO_MUCH if there are more than MAX_STEPS. */
 export function spend(context: Context, steps: number): void {
   context.steps += steps;
   if (context.steps > MAX_STEPS) throw TOO_MUCH;
 }
 
-/** Notes that something could not be checked. */
+/** Records that a keyword could not be checked. */
 export function doubt(context: Context, keyword: string): Fit {
   context.unchecked.add(keyword);
   return "unsure";
 }
 
-/** Notes what does not fit, unless something was noted before. */
+/** Records what does not fit, unless something was recorded before. */
 export function fail(context: Context, place: Place | null, why: string): Fit {
   context.misfit ??= `${showPlace(place)} ${why}`;
   return "no";
@@ -133,7 +136,7 @@ function showPlace(place: Place | null): string {
 
 const MAX_SHOWN_KEYS = 10;
 
-/** Whether two values are the same. */
+/** Whether two values are equal. */
 export function isEqual(one: Json, other: Json, context: Context): boolean {
   if (typeof one !== "object" || one === null) {
     spend(context, 1);
@@ -142,7 +145,7 @@ export function isEqual(one: Json, other: Json, context: Context): boolean {
   return typeof other === "object" && other !== null && canonical(one, context) === canonical(other, context);
 }
 
-/** One text for values that are equal: the members of objects in order. */
+/** A text that is the same for equal values: members are sorted by key. */
 export function canonical(value: Json, context: Context): string {
   spend(context, 1);
   if (Array.isArray(value)) return `[${value.map((item: Json) => canonical(item, context)).join(",")}]`;
@@ -153,7 +156,7 @@ export function canonical(value: Json, context: Context): string {
   return `{${members.join(",")}}`;
 }
 
-/** Whether a value is an object, and not a list. */
+/** Whether a value is an object, and not an array. */
 export function isObject(value: Json | undefined): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
