@@ -42,6 +42,7 @@ export default defineConfig({
           exclude: ["test/e2e/**", "test/peers/**", "test/conformance/**"],
           // The machine is small, and others may be at work on it.
           testTimeout: 30_000,
+          setupFiles: ["test/support/setup.ts"],
           sequence: { groupOrder: 0 },
         },
       },

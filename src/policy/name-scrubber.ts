@@ -65,10 +65,12 @@ export function createScrubber(hidden: Iterable<string>, shown: Iterable<string>
   };
 }
 
-/** Lower case, but only if that does not change the length, because positions in the text must stay the same. */
+/**
+ * Lower case of the same length, because positions in the text must stay the same. "İ" is the only character whose lower
+ * case is longer. The lower case of "Σ" depends on what follows it, so both forms become one.
+ */
 function lower(text: string): string {
-  const folded = text.toLowerCase();
-  return folded.length === text.length ? folded : text;
+  return text.replaceAll("İ", "i").toLowerCase().replaceAll("ς", "σ");
 }
 
 /** The two characters at a position, as a number. At the end of the text it is one character. */

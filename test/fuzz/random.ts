@@ -1,3 +1,5 @@
+import { isFull } from "../support/runs.ts";
+
 /** Chance that can be repeated: the same seed, the same throws. */
 export interface Random {
   /** A whole number from 0 up to, not including, `below`. */
@@ -23,6 +25,14 @@ export function createRandom(seed: number): Random {
     pick: (of) => of[below(of.length)],
     chance: (share) => next() < share * 2 ** 32,
   };
+}
+
+/**
+ * The seed of a test. In `npm test` it is always the same one, so that a change is not blamed for what another seed would
+ * have found before it; `npm run test:full` and `npm run fuzz` look further.
+ */
+export function testSeed(): number {
+  return isFull || process.env["FUZZ_SEED"] !== undefined ? chooseSeed() : 1;
 }
 
 /** The seed in FUZZ_SEED, or one from the clock. */

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { chooseSeed } from "../random.ts";
+import { testSeed } from "../random.ts";
 import { converse, describeConversations } from "./conversations.ts";
 import { isFull } from "../../support/runs.ts";
 
@@ -12,7 +12,7 @@ test(
   async () => {
     const started = performance.now();
     const report = await converse({
-      seed: chooseSeed(),
+      seed: testSeed(),
       seconds: SECONDS,
       conversations: Infinity,
       shrinkSeconds: SHRINK_SECONDS,
