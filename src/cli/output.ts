@@ -24,7 +24,7 @@ export type Tone = "bold" | "dim" | "red" | "green" | "yellow" | "cyan";
 /** Adds a tone to a text, or returns it unchanged without colours. */
 export type Paint = (tone: Tone, text: string) => string;
 
-/** Creates a paint function for a stream, with colours if it wants them. */
+/** Creates a paint function for a stream, in colour if `wantsColor` says so. */
 export function createPaint(stream: { readonly isTTY?: boolean }, env: NodeJS.ProcessEnv): Paint {
   if (!wantsColor(stream, env)) return (_, text) => text;
   return (tone, text) => (text === "" ? "" : `\u001B[${CODES[tone]}m${text}\u001B[0m`);

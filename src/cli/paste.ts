@@ -28,7 +28,7 @@ export function composePaste({ url, hosts, asksForToken }: PasteOptions, paint: 
   return `${paint("bold", "To use it, paste one of these into a client:")}\n${lines.join("")}`;
 }
 
-/** The URL with a host that a client can connect to, which the wildcard addresses 0.0.0.0 and [::] are not. */
+/** The URL with a host that a client can connect to: the wildcard addresses 0.0.0.0 and [::] are replaced. */
 function nameable(url: string, host: string | undefined): string {
   const parsed = new URL(url);
   const isAny = parsed.hostname === "0.0.0.0" || parsed.hostname === "[::]";

@@ -104,7 +104,7 @@ function readAuditing({ audit }: Settings): Auditing {
  */
 function auditor(audit: AuditLog, { classes, mustAudit }: Auditing): (event: AuditEvent) => void {
   return (event) => {
-    // Decisions of rules, notes and logins are recorded whatever their class.
+    // Decisions of rules, notes and refused logins are recorded whatever their class.
     if (!classes.has(event.class) && event.rule === null && event.note === null && event.kind !== "login") return;
     if (!mustAudit) return audit.write(event);
     const goesNowhere = event.verdict === "deny" || event.verdict === "drop";

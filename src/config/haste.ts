@@ -2,7 +2,7 @@ import { asksOutside } from "../rules/action-traits.ts";
 import type { Rule } from "../rules/rule.ts";
 import type { Page } from "./page.ts";
 
-/** The default timeout of webhooks and scripts. The timeout of the chain applies as well. */
+/** The default timeout of webhooks and scripts, equal to the default timeout of the chain. */
 export const DEFAULT_ASK_MS = 5000;
 
 /** Warns of rules whose webhooks or scripts have a longer timeout than the chain. */

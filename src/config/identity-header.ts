@@ -1,5 +1,5 @@
 /**
- * Whether a header may name the client. Headers with another meaning, and headers that clients themselves set, may not.
+ * Whether a header may name the client. Headers with another meaning, and headers that clients can append to, may not.
  */
 export function canNameClient(header: string): boolean {
   return IDENTITY_HEADER.test(header);

@@ -117,7 +117,7 @@ function patternOf(term: FilterTerm): string {
     }
     case "equals":
       return `^${term.values.length === 1 ? escapePattern(term.values[0]) : `(?:${alternatives(term.values)})`}$`;
-    // Any text: text fields have no other kinds of terms than `exists` among these.
+    // Of these, only `exists` occurs with a text field, and it matches any text.
     case "exists":
     case "word":
     case "within":

@@ -122,7 +122,7 @@ function isQuick(source: string): boolean {
 }
 
 const MAX_PLACES = 12;
-// A dot, a character class or an escape for one, with the repetition behind it.
+// A dot, a character class or an escape for one, with the repetition after it.
 const WIDE = /(?:\\[dDwWsSpP]|(?<!\\)\.|\[\^?\]?(?:\\.|[^\]\\])*\])([*+]|\{\d+(?:,(\d*))?\})?/g;
 
 /** Whether no match is longer than the overlap. */

@@ -51,7 +51,7 @@ export function compareDecimals(one: Decimal, other: Decimal): number {
   if (one.sign !== other.sign) return one.sign - other.sign;
   if (one.point !== other.point) return one.point < other.point ? -one.sign : one.sign;
   if (one.digits === other.digits) return 0;
-  // Both are fractions behind the same point, so they compare like strings: a longer one is greater than its prefix.
+  // Both are fractions after the same point, so they compare like strings: a longer one is greater than its prefix.
   return one.digits < other.digits ? -one.sign : one.sign;
 }
 

@@ -16,7 +16,7 @@ export function isPlainPattern(source: string): boolean {
 
 const MAX_PLAIN_CHARACTERS = 256;
 
-// Each item has at most one repetition behind it. An anchor, an opening parenthesis and a bar have none.
+// Each item has at most one repetition after it. An anchor, an opening parenthesis and a bar have none.
 const CLASS = String.raw`\[\^?(?:a-z|A-Z|0-9|a-f|A-F|[A-Za-z0-9_ ./:@,;=%#~!])+\]`;
 const ITEM = String.raw`(?:[A-Za-z0-9_ /:@,;=%#~!&'"<>-]|\\[dDwWsS.\\/()[\]{}*+?|^$-]|\.|${CLASS}|\))`;
 const PLAIN = new RegExp(`^(?:${ITEM}[*+?]?|\\^|\\$|\\\\b|\\|(?![*+?])|\\((?:\\?:)?(?![*+?)]))*$`);

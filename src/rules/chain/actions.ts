@@ -171,7 +171,7 @@ function changeResult(walk: Walk, name: string, field: Field, value: Json): void
   const { stop, ruling } = walk;
   const { kind } = stop.message.envelope;
   if (kind === "result") return apply(walk, name, setResult(stop.message, field, value));
-  if (kind !== "request" || stop.isInner) return; // a notification has no result, and an error response has none either
+  if (kind !== "request" || stop.isInner) return; // neither a notification nor an error has a result
   const text = encodeJson(value);
   const before = ruling?.verdict.do === "reply" && ruling.isKept !== true ? ruling.verdict.result : EMPTY;
   const span = { start: 0, end: before.length };

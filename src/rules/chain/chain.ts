@@ -22,7 +22,7 @@ import { BLOCKED, type WalkSettings, fail, isOver, isRefused, note, refuse, stop
 
 /** Method interceptors, rules and interceptors, in that order. The chain runs after the tool filter. */
 export interface Chain {
-  /** Judges a message that the tool filter has let pass. Returns a promise only if it has to wait for something. */
+  /** Judges a message that no earlier check has refused. Returns a promise only if it has to wait for something. */
   walk(turn: Turn): Walked | PendingDecision;
 }
 

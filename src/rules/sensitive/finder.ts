@@ -40,7 +40,7 @@ export function createFinder(hint: RegExp, pattern: RegExp, check?: (text: strin
 /** The pattern is run on pieces of this length: a match of many megabytes would overflow the regex engine's stack. */
 const PIECE_CHARACTERS = 1_048_576;
 
-/** Pieces overlap: before the core by what a lookbehind may need, and behind it by the length of a secret. */
+/** Pieces overlap: before the core by what a lookbehind may need, and after it by the length of a secret. */
 const BEFORE_CHARACTERS = 256;
 const BEHIND_CHARACTERS = 8192;
 

@@ -67,7 +67,7 @@ function step(
   }
   const wanted = names[place];
   if (wanted.isDeep || !canBeSame(wanted, name, budget)) return;
-  // If only a wildcard matches the last name, what is below it could be below any directory, so it does not match.
+  // If only a wildcard stands for the last name, places below it do not match: they could be in any directory.
   const isOver = place + 1 === names.length && (isExact || !name.hasLiteral);
   const meets = wanted.hasLiteral && (name.hasLiteral || isRooted);
   next.add(stateOf(isOver ? names.length + 1 : place + 1, met || meets));

@@ -10,7 +10,7 @@ export type Start =
   | "home"
   /** In any directory. */
   | "anywhere"
-  /** At the host of a web link, or behind another scheme. */
+  /** At the host of a web link, or after another scheme. */
   | "web"
   | `scheme:${string}`;
 

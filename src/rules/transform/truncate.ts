@@ -11,7 +11,7 @@ export function createTruncation(maxCharacters: number): TextChange {
   };
 }
 
-// The notice behind a text that was cut before does not count as text to cut.
+// The notice at the end of a text that was cut before does not count as text to cut.
 const NOTICE = /^… \[\d{1,8} more characters\]$/;
 
 /**
