@@ -10,7 +10,7 @@ import { print } from "./output.ts";
 import { value } from "./settings.ts";
 import { showWord, usage } from "./usage.ts";
 
-/** Does what `fairlead audit` is asked to. Exit code 1 means findings, so all that keeps us from telling is 2. */
+/** Runs `fairlead audit`. Exit code 1 means findings, so every error that prevents an answer is 2. */
 export async function runAudit(parsed: Parsed, errors: ErrorOutput): Promise<number> {
   try {
     const [action, ...files] = parsed.words;
@@ -35,7 +35,7 @@ function checkUsage({ rest }: Parsed, action: string | undefined, files: readonl
   if (files.length === 0 || rest !== null) throw usage("No audit log to verify", example);
 }
 
-/** The summary on one line, then what was lost, the files, each finding and each note. */
+/** Formats the report: a summary line, then lost events, files, findings and notes. */
 function showReport(report: AuditReport): string {
   const { files, lost, findings, moreFindings, notes, moreNotes } = report;
   const counts = [

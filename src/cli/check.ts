@@ -21,7 +21,10 @@ import { readServer } from "./tools.ts";
 import { showWord, usage } from "./usage.ts";
 import { version } from "./version.ts";
 
-/** Says what is wrong with a policy file. Starts nothing but a server that is named. Exit code 1 where there is something. */
+/**
+ * Runs `fairlead check`: prints the mistakes in a policy file. Starts a server only if one is given. Exit code 1 means
+ * mistakes.
+ */
 export async function runCheck(parsed: Parsed): Promise<number> {
   const { words, rest, values } = parsed;
   const [file = DEFAULT_FILE, extra] = words;
@@ -32,7 +35,7 @@ export async function runCheck(parsed: Parsed): Promise<number> {
   }
   let read = await inspectPolicyFile(file, process.env);
   const isAsked = rest !== null || values.has("upstream");
-  // A server is not worth starting for a file that has to be changed anyway.
+  // Do not start a server for a file that has to be fixed first.
   const tools = isAsked && read.policy !== null ? await askServer(parsed) : null;
   if (tools !== null) read = await inspectPolicyFile(file, process.env, { tools });
   const paint = createPaint(process.stdout, process.env);
@@ -43,7 +46,7 @@ export async function runCheck(parsed: Parsed): Promise<number> {
 
 const DEFAULT_FILE = "fairlead.yaml";
 
-/** Asks a server for its tools. */
+/** Asks a server for its tool list. */
 async function askServer(parsed: Parsed): Promise<ToolFacts[]> {
   if (parsed.values.has("upstream") && parsed.rest !== null) {
     throw usage("A server is a command or a URL, not both", "Leave out --upstream, or what follows --");
@@ -59,7 +62,7 @@ async function askServer(parsed: Parsed): Promise<ToolFacts[]> {
   });
 }
 
-/** What was found, in the order of the file, and what that comes to. */
+/** The mistakes and warnings in the order of the file, and a summary. */
 function composeText(
   file: string,
   { policy, mistakes, warnings }: ReadPolicy,
@@ -92,7 +95,7 @@ function describe({ tools, prompts, resources, interceptor }: PolicySettings): s
   ];
 }
 
-/** The version under which the audit log has events that this policy judged, where no option takes the place of a key. */
+/** The version under which the audit log records events judged by this policy, unless options override it. */
 function versionOf(file: string, policy: PolicySettings): string {
   const { tools, interceptor } = placePaths(policy, dirname(resolve(file)));
   return stampPolicy({ ...tools, names: namesIn(policy), interceptor, observe: false }).version;

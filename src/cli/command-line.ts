@@ -1,41 +1,41 @@
-/** One of the things the command can do. */
+/** One command of the command line. */
 export interface Command {
-  /** How it is called; empty for the proxy itself. */
+  /** Its name; empty for the proxy itself. */
   readonly name: string;
   readonly usage: readonly string[];
   readonly summary: string;
   readonly options: readonly Option[];
-  /** What may stand beside the options: a server's command after `--`, words of its own, or nothing. */
+  /** What it takes in addition to options: a server's command after `--`, words, or nothing. */
   readonly takes: "server" | "words" | "nothing";
-  /** What the help says after the options. */
+  /** The lines of the help after the options. */
   readonly notes: readonly string[];
-  /** Left out of the help. */
+  /** Whether the help leaves it out. */
   readonly isHidden?: boolean;
 }
 
 /** One option of the command line. */
 export interface Option {
   readonly name: string;
-  /** What its value is called in the help; null where it takes none. */
+  /** The name of its value in the help; null if it takes no value. */
   readonly value: string | null;
   readonly help: string;
   readonly repeats?: boolean;
-  /** The only values it takes. */
+  /** The only values that it accepts. */
   readonly choices?: readonly string[];
   readonly fallback?: string;
-  /** Whether the words behind it are its values: none, one or several. */
+  /** Whether all words after it are its values: none, one or several. */
   readonly takesWords?: boolean;
-  /** The option without which it means nothing. */
+  /** Another option without which this one has no effect. */
   readonly needs?: string;
 }
 
-/** A command line, taken apart. */
+/** A parsed command line. */
 export interface Parsed {
-  /** The words that are neither options nor values, before `--`. */
+  /** The words before `--` that are neither options nor values. */
   readonly words: readonly string[];
-  /** Everything after `--`; null where there is none. */
+  /** Everything after `--`; null if there is no `--`. */
   readonly rest: readonly string[] | null;
   readonly values: ReadonlyMap<string, readonly string[]>;
-  /** Everything before `--`, as it was typed, with the command's name. */
+  /** Everything before `--` as it was typed, including the name of the command. */
   readonly typed: readonly string[];
 }

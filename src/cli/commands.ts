@@ -221,7 +221,7 @@ export const COMMANDS: readonly Command[] = [
   },
 ];
 
-/** The command of this name. */
+/** The command with this name. */
 export function findCommand(name: string): Command | undefined {
   return COMMANDS.find((command) => command.name === name);
 }

@@ -6,19 +6,19 @@ import type { Command, Parsed } from "./command-line.ts";
 import { checkTogether } from "./mistakes.ts";
 import { readOwnLog, readOwnSettings } from "./own-settings.ts";
 
-/** What a command line and the policy file that it may name come to. */
+/** The settings from a command line and the policy file that it may name. */
 export interface Config {
-  /** What both say; where they differ, what the command line says. */
+  /** The merged settings. The command line takes precedence. */
   readonly settings: Settings;
-  /** The rules and all else that no option says, and the patterns that hold. Empty without a policy file. */
+  /** The rules and other settings that have no option, with the merged patterns. Empty without a policy file. */
   readonly policy: Pick<ProxyOptions, "policy" | "policyFolder">;
-  /** What a person should know about it. */
+  /** Warnings for people. */
   readonly warnings: readonly string[];
 }
 
 /**
- * Reads the file that --config names. Rejects with all its mistakes. `onLog` is told of the log before anything is said
- * about the options.
+ * Reads the policy file of `--config`. Rejects with all of its mistakes. `onLog` is called with the log settings before
+ * the options are checked, so that errors are logged accordingly.
  */
 export async function readConfig(
   given: Parsed,
@@ -45,7 +45,7 @@ export async function readConfig(
   };
 }
 
-/** The options that others need, and that a policy file takes the place of. */
+/** Options that other options need, and that the policy file sets instead. */
 function neededIn({ upstream, listen, auth, audit }: PolicySettings, { rest, values }: Parsed): string[] {
   const hasOwnServer = rest !== null || values.has("upstream");
   const isServing = values.has("listen") || listen !== null;
@@ -58,7 +58,10 @@ function neededIn({ upstream, listen, auth, audit }: PolicySettings, { rest, val
   ];
 }
 
-/** What stands in the file and does not hold. A filter that is thought to be there is worse than none. */
+/**
+ * Warns of settings in the policy file that have no effect. A filter that people believe to be active is worse than
+ * none.
+ */
 function warnOfLoss(
   given: Parsed,
   { tools, auth }: PolicySettings,

@@ -22,7 +22,7 @@ interface DemoRequest {
   readonly params?: { readonly name?: string; readonly arguments?: { readonly text?: string } };
 }
 
-/** A small MCP server to look at. It answers until its stdin closes. */
+/** A small MCP server for the demo. It responds until its stdin closes. */
 export function runDemoServer(): Promise<number> {
   const notes = ["buy milk"];
   const lines = createInterface({ input: process.stdin });

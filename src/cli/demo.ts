@@ -9,8 +9,8 @@ import { EXAMPLE_DENY, EXAMPLE_SERVER, showLine } from "./usage.ts";
 
 const DENY = "^delete_";
 
-// What the client says, and what it is about. The last but one is a call that hides behind a
-// harmless method: some readers take the first of two equal keys, some the last.
+// What the client sends, with a title for each step. The last step but one hides a call behind a harmless method: of
+// two equal keys, some parsers use the first and some the last.
 const SCENES: readonly { readonly title: string; readonly says: string; readonly waits: boolean }[] = [
   {
     title: "The client says hello. It passes, byte for byte.",
@@ -49,7 +49,7 @@ const SCENES: readonly { readonly title: string; readonly says: string; readonly
   },
 ];
 
-/** Plays a short conversation through a real proxy and a real server, and shows what becomes of every message. */
+/** Sends a few messages through a real proxy to a real server, and shows what happens to each. */
 export async function runDemo(): Promise<number> {
   const paint = createPaint(process.stdout, process.env);
   const input = new PassThrough();
@@ -83,7 +83,7 @@ export async function runDemo(): Promise<number> {
   input.end();
   const { code } = await proxy.ended;
   write(`\n${paint("bold", "Put it in front of a server of yours.")} In your client's config, where it says\n`);
-  // Clients start servers in a directory of their own and with a bare environment: full paths always work.
+  // Clients start servers in a directory of their own and with a minimal environment, so only full paths always work.
   const [program, ...words] = [...EXAMPLE_SERVER.slice(0, -1), process.cwd()];
   write(`  { "command": "${program}", "args": ${list(words)} }\nwrite\n`);
   const args = [process.argv[1], "--deny", EXAMPLE_DENY, "--", program, ...words];
@@ -128,7 +128,7 @@ function explain({ direction, verdict, rule, bytes, sent }: AuditEvent): string 
 }
 
 function write(text: string): void {
-  void print(text); // in its order, and the last one is waited for
+  void print(text); // writes stay in order, and the last one is awaited
 }
 
 function list(words: readonly string[]): string {

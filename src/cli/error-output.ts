@@ -6,24 +6,24 @@ import { paintMistakes } from "./paint-lines.ts";
 import { findLogFile } from "./settings.ts";
 
 /**
- * Tells errors to people: two lines on stderr, what happened and what to do, or a JSON line where the log is JSON. A log
- * file gets them as well, each line with its time.
+ * Prints errors for people: two lines on stderr, with the problem and the remedy, or one JSON line if the log format is
+ * JSON. The log file gets them as well, each line with a timestamp.
  */
 export interface ErrorOutput {
-  /** From now on the log is as these settings say. */
+  /** Uses these log settings from now on. */
   readonly follow: (log: LogSettings) => void;
   error(what: Complaint): Promise<void>;
   warning(message: string): Promise<void>;
 }
 
-/** What went wrong, and what to do about it. Either may have several lines. */
+/** A problem and its remedy. Either may have several lines. */
 export interface Complaint {
   readonly message: string;
   readonly remedy: string;
   readonly code?: string;
 }
 
-/** Makes the output. Until the command line has been read, it looks for the options of the log in it by itself. */
+/** Creates the output. Until `follow` is called, it searches the raw command line for the log options. */
 export function createErrorOutput(args: readonly string[]): ErrorOutput {
   let place = scan(args);
 
@@ -62,13 +62,16 @@ const WORDS: Record<Level, readonly [string, Tone]> = {
   debug: ["Note", "dim"],
 };
 
-/** How errors are written, and to which file as well. */
+/** The format of errors, and the log file that gets them as well. */
 interface Place {
   readonly format: "text" | "json";
   readonly file: string | null;
 }
 
-/** Finds options in a command line that may have mistakes, because one of those may be the error to tell. */
+/**
+ * Searches the log options in a command line that may be invalid, because the error to print may be about the command
+ * line.
+ */
 function scan(args: readonly string[]): () => Place {
   const first = args.at(0) ?? "";
   const name = first.startsWith("-") ? "" : first;
@@ -89,6 +92,6 @@ function findPlace({ format, file }: Place): Place {
   try {
     return { format, file: findLogFile(file) };
   } catch {
-    return { format, file: null }; // that it cannot be written is told on stderr
+    return { format, file: null }; // stderr reports that the file cannot be written
   }
 }

@@ -8,7 +8,7 @@ import { paintExplanation } from "./paint-lines.ts";
 import { value } from "./settings.ts";
 import { showWord, usage } from "./usage.ts";
 
-/** Says what a policy makes of one message, and why. */
+/** Runs `fairlead explain`: prints what a policy does with one message, and why. */
 export async function runExplain(parsed: Parsed): Promise<number> {
   const { words, rest } = parsed;
   const extra = words[0] ?? rest?.[0];
@@ -38,7 +38,7 @@ export async function runExplain(parsed: Parsed): Promise<number> {
   return 0;
 }
 
-/** The message: as it is given, or a call of a tool. */
+/** The message: as given, or a call of the given tool. */
 function readMessage(parsed: Parsed): string {
   const tool = value(parsed, "tool");
   const args = value(parsed, "args");
@@ -55,12 +55,14 @@ function readMessage(parsed: Parsed): string {
 
 const EXAMPLE = `'{"path":"notes.txt"}'`;
 
-/** What was typed, or what is on stdin. */
+/** The value of an option, or the contents of stdin for `-`. */
 function readInput(given: string): string {
   return given === "-" ? readFileSync(0, "utf8").trim() : given;
 }
 
-/** A call of a tool. The text of its arguments stays as it is: rules compare numbers exactly, and see duplicate keys. */
+/**
+ * Composes a tool call. The arguments keep their text, because rules compare numbers exactly and detect duplicate keys.
+ */
 function composeCall(tool: string, args: string): string {
   let parsed: unknown;
   try {
@@ -75,7 +77,7 @@ function composeCall(tool: string, args: string): string {
   return `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":${params}}`;
 }
 
-/** Throws where a text is not a message at all. What is only wrong with one is for the explanation. */
+/** Throws if a text is not a message at all. Problems within a message are left to the explanation. */
 function checkMessage(text: string, option: string): void {
   const problem = findProblem(text);
   if (problem === null) return;

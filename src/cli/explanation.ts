@@ -3,7 +3,7 @@ import { showText } from "../message/text.ts";
 import { describeCondition } from "../rules/describe.ts";
 import type { Explanation } from "../proxy/explain.ts";
 
-/** What an explanation looks like on a terminal. */
+/** Formats an explanation for a terminal. */
 export function composeExplanation({ stops, hiddenBy, decision, outcome, skipped }: Explanation): string {
   const lines: string[] = [];
   if (hiddenBy !== null) lines.push(`The tool filter hides this tool: ${showText(hiddenBy)}`, "");
@@ -13,7 +13,7 @@ export function composeExplanation({ stops, hiddenBy, decision, outcome, skipped
   return `${lines.join("\n")}\n`;
 }
 
-/** The same for programs. */
+/** Formats an explanation as JSON for programs. */
 export function composeExplanationJson({ stops, hiddenBy, decision, outcome, skipped }: Explanation): string {
   const value = {
     messages: stops.map(({ moment, method, tool, isInner, rules }) => ({
@@ -83,7 +83,7 @@ function hiddenIn(elements: ListExplanation | null): string {
 const MAX_NAMES = 20;
 const MAX_NAME_CHARACTERS = 80;
 
-/** A rule that hides is asked about each element of a list. */
+/** The result of a rule that hides, which is judged for each element of a list. */
 function describeElements({ judged }: ListExplanation): string {
   const hidden = judged.filter(({ isHidden }) => isHidden).length;
   return hidden === 0 ? `hides none of ${judged.length} entries` : `hides ${hidden} of ${judged.length} entries`;

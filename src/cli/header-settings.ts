@@ -2,7 +2,7 @@ import { OWN_HEADERS } from "../config/own-headers.ts";
 import type { Parsed } from "./command-line.ts";
 import { showWord, usage } from "./usage.ts";
 
-/** The headers of --header, with variables filled in. */
+/** The headers of `--header`, with environment variables filled in. */
 export function readHeaders(parsed: Parsed, env: NodeJS.ProcessEnv): Map<string, string> {
   return new Map((parsed.values.get("header") ?? []).map((text) => readHeader(text, env)));
 }
@@ -29,15 +29,15 @@ function readHeader(text: string, env: NodeJS.ProcessEnv): [string, string] {
   return [name, filled];
 }
 
-/** What was written as a header, so far as it cannot be a secret: a name, or its beginning. */
+/** The part of an invalid header that cannot be a secret: a header name, or its first characters. */
 function showHeader(text: string): string {
   const word = /^[^\s:=]*/.exec(text)?.[0] ?? "";
   const shown = word.length <= 40 && NAME.test(word) ? word : word.slice(0, SHOWN_CHARACTERS);
   return showWord(shown.length < text.length ? `${shown}…` : shown);
 }
 
-// Written as names of headers are, or a well-known one.
+// Capitalised like a header name, or a well-known name.
 const NAME = /^[A-Z][A-Za-z]*(?:-[A-Z][A-Za-z]*)*$|^(?:authorization|cookie|accept|user-agent|x-[a-z-]+)$/;
 
-/** So much of a word is shown that may be a secret. */
+/** How many characters of a word that may be a secret are shown. */
 const SHOWN_CHARACTERS = 3;

@@ -1,7 +1,7 @@
 import type { Command, Option } from "./command-line.ts";
 import { COMMANDS } from "./commands.ts";
 
-/** The help of a command, as text. */
+/** The help text of a command. */
 export function composeHelp(command: Command): string {
   const summary = `${command.summary[0].toUpperCase()}${command.summary.slice(1)}.`;
   const lines = [...wrap("", summary), "", "Usage:"];
@@ -29,7 +29,7 @@ function heading({ name, value }: Option): string {
   return name === "help" ? "--help, -h" : name === "version" ? "--version, -V" : `--${name}`;
 }
 
-/** A text in lines that fit the narrowest terminal, the later ones under the first one's text. */
+/** Wraps a text to 80 columns, with the following lines indented like the first one's text. */
 function wrap(indent: string, text: string): string[] {
   const lines = [];
   let line = indent;

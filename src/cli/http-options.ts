@@ -8,9 +8,9 @@ import { value } from "./settings.ts";
 import { usage } from "./usage.ts";
 import { version } from "./version.ts";
 
-/** What a proxy is told beside the rest when it speaks HTTP on one side or both. */
+/** The additional options of a proxy that uses HTTP on at least one side. */
 export function readHttpOptions(parsed: Parsed, settings: Settings): Partial<ProxyOptions> {
-  // A young generation that grows with the traffic takes tens of megabytes and wins nothing.
+  // A young generation that grows with the traffic takes tens of megabytes and gains nothing.
   setFlagsFromString("--semi-space-growth-factor=1");
   if (parsed.values.has("upstream") && parsed.rest !== null) {
     throw usage("A server is a command or a URL, not both", "Leave out --upstream, or what follows --");

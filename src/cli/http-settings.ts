@@ -7,7 +7,10 @@ import type { Parsed } from "./command-line.ts";
 import { value } from "./settings.ts";
 import { showWord, usage } from "./usage.ts";
 
-/** Where clients are to come in, by the settings and by options that no file has; null for our own stdin and stdout. */
+/**
+ * The settings for incoming HTTP, including options that the policy file does not have; null if the client is on stdin
+ * and stdout.
+ */
 export function readListen(parsed: Parsed, settings: Settings): ListenSettings | null {
   if (settings.listen === null) return null;
   const tls = readTls(parsed);

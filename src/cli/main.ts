@@ -10,19 +10,19 @@ import { runProxy } from "./run.ts";
 import { showWord, usage } from "./usage.ts";
 import { version } from "./version.ts";
 
-/** Does what the command line says, and resolves with the exit code. */
+/** Runs the command line, and resolves with the exit code. */
 export async function main(args: readonly string[]): Promise<number> {
   const errors = createErrorOutput(args);
   try {
     return await dispatch(args, errors);
   } catch (error) {
     await errors.error(isProxyError(error) ? error : describeFault(error));
-    return args[0] === "audit" ? 2 : 1; // there, 1 is for findings
+    return args[0] === "audit" ? 2 : 1; // for `audit`, 1 means findings
   }
 }
 
 async function dispatch(args: readonly string[], errors: ErrorOutput): Promise<number> {
-  // The command is the first word, if it stands before anything else.
+  // The first word is the command, unless an option comes before it.
   const first = args[0];
   const name = first === undefined || first.startsWith("-") ? "" : first;
   const command = first === "" ? undefined : findCommand(name);
@@ -30,7 +30,7 @@ async function dispatch(args: readonly string[], errors: ErrorOutput): Promise<n
   const parsed = parseCommandLine(name === "" ? args : args.slice(1), command);
   if (parsed.values.has("help")) return show(composeHelp(command));
   if (parsed.values.has("version")) return show(`fairlead ${version()}\n`);
-  // With a policy file, what it adds has to be known first.
+  // With a policy file, the options are checked after it is read, because the file may set what they need.
   if (!parsed.values.has("config")) checkTogether(parsed, command);
   switch (command.name) {
     case "":
@@ -70,13 +70,13 @@ async function show(text: string): Promise<number> {
   return 0;
 }
 
-/** A mistake of ours. Where in the code it happened helps whoever repairs it. */
+/** Describes an internal error. The stack trace helps to fix it. */
 function describeFault(error: unknown): Complaint {
   const message = `internal error: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`;
   return { message, remedy: "This is a fault in Fairlead: please report it with the lines above" };
 }
 
-// By name, because the parts of the command that are loaded late have a class of their own.
+// Compared by name, because bundled chunks that are loaded later have their own copy of the class.
 function isProxyError(error: unknown): error is ProxyError {
   return error instanceof Error && error.name === "ProxyError";
 }

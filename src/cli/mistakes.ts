@@ -5,12 +5,12 @@ import { nearest } from "../text/nearest.ts";
 import type { Command, Parsed } from "./command-line.ts";
 import { showLine, showWord, usage } from "./usage.ts";
 
-/** A first word that is no command. Mostly it is the server's, and the two dashes are missing. */
+/** The error for an unknown first word. Mostly it is a server's command, and the `--` before it is missing. */
 export function unknownCommand(args: readonly string[]): ProxyError {
   const [name] = args;
   const hint = nearest(name, NAMES);
   const guess = hint === null ? "" : `Did you mean fairlead ${hint}? `;
-  // Quotes around all of a command make one word of it.
+  // Quotes around a whole command make it one word.
   const words = args.length === 1 ? splitCommand(name) : null;
   const isServer = !args.includes("--") && name !== "" && (hint === null || args.length > 1 || words !== null);
   const quotes = words === null ? "" : ", without the quotes";
@@ -18,19 +18,19 @@ export function unknownCommand(args: readonly string[]): ProxyError {
   return usage(`Unknown command: ${showWord(name)}`, `${guess}${server}`.trim() || ALL_NAMES);
 }
 
-/** A command that there is no help for. */
+/** The error for `help` with an unknown command. */
 export function unknownTopic(name: string): ProxyError {
   const hint = nearest(name, NAMES);
   const guess = hint === null ? "" : `. Did you mean fairlead help ${hint}?`;
   return usage(`Unknown command: ${showWord(name)}`, `${ALL_NAMES}${guess}`);
 }
 
-/** An option that this command does not have. */
+/** The error for an option that the command does not have. */
 export function unknownOption(word: string, command: Command): ProxyError {
   return usage(`Unknown option: ${showWord(word)}`, HABITS[word] ?? whereItBelongs(word) ?? guessOption(word, command));
 }
 
-/** A word before the two dashes, or instead of them. */
+/** The error for a word before `--`, or without it. */
 export function strayWord(args: readonly string[], at: number, command: Command): ProxyError {
   const what = `Unexpected word: ${showWord(args[at])}`;
   const before = args.slice(0, at);
@@ -47,7 +47,7 @@ export function strayWord(args: readonly string[], at: number, command: Command)
   return usage(what, `Write the server's command after two dashes: ${line}`);
 }
 
-/** Throws where words or options do not go together with the rest, or with what else is set. */
+/** Throws if words or options do not fit together, or do not fit what the policy file sets (`all`). */
 export function checkTogether(
   { words, rest, values }: Parsed,
   command: Command,
@@ -69,8 +69,8 @@ export function checkTogether(
 const NAMES = COMMANDS.filter(({ name, isHidden }) => name !== "" && isHidden !== true).map(({ name }) => name);
 const ALL_NAMES = `The commands are: ${NAMES.join(", ")}`;
 
-/** What people type because it works elsewhere. */
 const VERBOSE = "To see more, write --log-level debug";
+/** Options that people type because other programs have them. */
 const HABITS: Record<string, string | undefined> = {
   "-v": `For the version, write --version or -V. ${VERBOSE}`,
   "-vv": VERBOSE,

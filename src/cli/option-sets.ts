@@ -1,24 +1,24 @@
 import { LEVELS } from "../record/log/log.ts";
 import type { Option } from "./command-line.ts";
 
-/** On every command. */
+/** The help option, which every command has. */
 export const HELP: Option = { name: "help", value: null, help: "show this help" };
 
-/** The policy file. */
+/** The option for the policy file. */
 export const CONFIG: Option = {
   name: "config",
   value: "<file>",
   help: "a policy file (YAML): rules, the server, and all that is set here; options win over it",
 };
 
-/** Whether anything is done. */
+/** The option to report what the policy would do, without doing it. */
 export const OBSERVE: Option = {
   name: "observe",
   value: null,
   help: "judge and record everything, act on nothing: what the policy would do",
 };
 
-/** Which tools are hidden. */
+/** The options that hide tools. */
 export const FILTER: readonly Option[] = [
   {
     name: "deny",
@@ -34,14 +34,14 @@ export const FILTER: readonly Option[] = [
   },
 ];
 
-/** The lock file. */
+/** The option for the lock file. */
 export const PIN: Option = {
   name: "pin",
   value: "<file>",
   help: "the lock file that remembers how tools are described: one that is new or has changed is hidden",
 };
 
-/** A server at a URL. */
+/** The options for a server at a URL. */
 export const REMOTE: readonly Option[] = [
   { name: "upstream", value: "<url>", help: "the server is at this URL, instead of a command" },
   {
@@ -61,7 +61,7 @@ export const REMOTE: readonly Option[] = [
   },
 ];
 
-/** Clients that come by HTTP. */
+/** The options for clients that connect by HTTP. */
 export const LISTEN: readonly Option[] = [
   {
     name: "listen",
@@ -98,7 +98,7 @@ export const LISTEN: readonly Option[] = [
   },
 ];
 
-/** A server that is a process. */
+/** The options for a server that is a child process. */
 export const CHILD: readonly Option[] = [
   { name: "env", value: "NAME=value", repeats: true, help: "a variable for the server's environment" },
   { name: "cwd", value: "<dir>", help: "the directory the server is started in" },
@@ -110,7 +110,7 @@ export const CHILD: readonly Option[] = [
   },
 ];
 
-/** The log for people. */
+/** The options for the log. */
 export const LOG: readonly Option[] = [
   { name: "log-level", value: "<level>", choices: LEVELS, help: "how much is logged on stderr", fallback: "info" },
   { name: "log-format", value: "<format>", choices: ["text", "json"], help: "how it is written", fallback: "text" },

@@ -4,12 +4,12 @@ import { nearest } from "../text/nearest.ts";
 import type { Command, Option, Parsed } from "./command-line.ts";
 import { usage } from "./usage.ts";
 
-/** Takes a command line apart, without the command's name, by the options that command may have. */
+/** Parses a command line without the command's name, by the options of that command. */
 export function parseCommandLine(args: readonly string[], command: Command): Parsed {
   const byName = new Map(command.options.map((option) => [option.name, option]));
   const words: string[] = [];
   const values = new Map<string, string[]>();
-  let open: string[] | null = null; // the values of an option that takes the words behind it
+  let open: string[] | null = null; // the values of an option that takes the words after it
   const prefix = command.name === "" ? [] : [command.name];
   for (let at = 0; at < args.length; at++) {
     const word = args[at];
@@ -42,7 +42,7 @@ export function parseCommandLine(args: readonly string[], command: Command): Par
   return { words, values, rest: null, typed: [...prefix, ...args] };
 }
 
-/** The value of an option: what stands after its equals sign, or else the next word. */
+/** The value of an option: the text after its equals sign, or else the next word. */
 function readValue(option: Option, attached: string | null, next: string | undefined): string {
   const { name, choices } = option;
   if (option.value === null) {
@@ -60,12 +60,12 @@ function readValue(option: Option, attached: string | null, next: string | undef
     const remedy = `It is one of: ${choices.join(", ")}${hint === null ? "" : `. Did you mean ${hint}?`}`;
     throw usage(`Option --${name} cannot be "${showText(value)}"`, remedy);
   }
-  // Mostly a variable that is not set. Taken for a pattern it would hide nothing, and nobody would know.
+  // Mostly a variable that is not set. As a pattern it would hide nothing, without anybody noticing.
   if (value.trim() === "") throw usage(`Option --${name} cannot be "${showText(value)}"`, `Write ${form}`);
   return value;
 }
 
-/** A single dash may begin a pattern, two begin an option. */
+/** Whether a word is an option. Two dashes begin an option; a single dash may begin a pattern. */
 function isOption(word: string): boolean {
   return word.startsWith("--") || word === "-h" || word === "-V";
 }

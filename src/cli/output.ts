@@ -1,16 +1,16 @@
-/** Writes to stdout what a person asked for. Resolves when it is written. */
+/** Writes output of a command to stdout. Resolves when it is written. */
 export function print(text: string): Promise<void> {
   return write(process.stdout, text);
 }
 
-/** Writes to stderr what a person should hear. Resolves when it is written. */
+/** Writes a message for people to stderr. Resolves when it is written. */
 export function complain(text: string): Promise<void> {
   return write(process.stderr, text);
 }
 
 /**
- * Whether to write in colour: on a terminal, unless NO_COLOR asks not to (no-color.org). FORCE_COLOR decides before either,
- * as it does for Node itself: 0 or false for never, anything else for always.
+ * Whether to write in colour: on a terminal, unless NO_COLOR is set (no-color.org). FORCE_COLOR takes precedence, as in
+ * Node itself: 0 or false for never, anything else for always.
  */
 export function wantsColor({ isTTY }: { readonly isTTY?: boolean }, env: NodeJS.ProcessEnv): boolean {
   const forced = env["FORCE_COLOR"] ?? "";
@@ -18,13 +18,13 @@ export function wantsColor({ isTTY }: { readonly isTTY?: boolean }, env: NodeJS.
   return isTTY === true && (env["NO_COLOR"] ?? "") === "" && env["TERM"] !== "dumb";
 }
 
-/** How a piece of text can look. */
+/** A colour or style of text. */
 export type Tone = "bold" | "dim" | "red" | "green" | "yellow" | "cyan";
 
-/** Puts a text into a tone, or leaves it as it is where there are no colours. */
+/** Adds a tone to a text, or returns it unchanged without colours. */
 export type Paint = (tone: Tone, text: string) => string;
 
-/** Paints for a stream, in colour where that is wanted. */
+/** Creates a paint function for a stream, in colour if `wantsColor` says so. */
 export function createPaint(stream: { readonly isTTY?: boolean }, env: NodeJS.ProcessEnv): Paint {
   if (!wantsColor(stream, env)) return (_, text) => text;
   return (tone, text) => (text === "" ? "" : `\u001B[${CODES[tone]}m${text}\u001B[0m`);
@@ -32,7 +32,7 @@ export function createPaint(stream: { readonly isTTY?: boolean }, env: NodeJS.Pr
 
 const CODES: Record<Tone, number> = { bold: 1, dim: 2, red: 31, green: 32, yellow: 33, cyan: 36 };
 
-/** A reader that has seen enough (`| head`) is no failure: the rest is written for nobody. */
+/** A closed pipe (`| head`) is not an error: the rest of the output is discarded. */
 function write(stream: NodeJS.WriteStream, text: string): Promise<void> {
   if (stream.listenerCount("error") === 0) stream.on("error", () => {});
   return new Promise((resolve) => {

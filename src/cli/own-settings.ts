@@ -5,7 +5,7 @@ import type { Parsed } from "./command-line.ts";
 import { readCommand, readEnvironment, readPatterns, readTime, value } from "./settings.ts";
 import { showWord, usage } from "./usage.ts";
 
-/** What a command line says that a policy file could say as well. */
+/** The settings of a command line that a policy file could contain as well. */
 export async function readOwnSettings(parsed: Parsed, env: NodeJS.ProcessEnv): Promise<OwnSettings> {
   const { values, rest } = parsed;
   const deny = values.has("deny") ? { deny: readPatterns(parsed, "deny") } : {};
@@ -39,7 +39,7 @@ export async function readOwnSettings(parsed: Parsed, env: NodeJS.ProcessEnv): P
   };
 }
 
-/** What it says of the log alone. */
+/** The log settings of a command line. */
 export function readOwnLog(parsed: Parsed): Partial<LogSettings> {
   return {
     ...option("level", value(parsed, "log-level") as Level | undefined),
@@ -48,12 +48,12 @@ export function readOwnLog(parsed: Parsed): Partial<LogSettings> {
   };
 }
 
-/** A member that is left out where it has no value. */
+/** An object with one member, or an empty object if the value is undefined. */
 function option<Name extends string, Value>(name: Name, value: Value | undefined): { readonly [K in Name]?: Value } {
   return value === undefined ? {} : ({ [name]: value } as { readonly [K in Name]: Value });
 }
 
-/** A port, or a host and a port. */
+/** Parses a port, or a host and a port. */
 function readPlace(text: string): ListenPlace {
   const match = /^(?:(\[[0-9a-fA-F:.]+\]|[^:[\]/]+):)?(\d{1,5})$/.exec(text);
   const port = Number(match?.[2] ?? -1);

@@ -1,6 +1,8 @@
 import type { Paint, Tone } from "./output.ts";
 
-/** Colours for mistakes in a policy file, as `check` and errors at the start write them. The text stays the same. */
+/**
+ * Adds colours to mistakes in a policy file, in the format of `check` and of errors at start. The text stays the same.
+ */
 export function paintMistakes(text: string, paint: Paint): string {
   return eachLine(text, (line) => {
     const place = /^(\S.*?:\d+:\d+: )(warning: )?(.*)$/.exec(line);
@@ -20,7 +22,7 @@ export function paintMistakes(text: string, paint: Paint): string {
   });
 }
 
-/** Colours for what `explain` writes. */
+/** Adds colours to the output of `explain`. */
 export function paintExplanation(text: string, paint: Paint): string {
   return eachLine(text, (line) => {
     const trace = /^( +)([✓✗?-])( .*)$/.exec(line);
@@ -37,7 +39,7 @@ export function paintExplanation(text: string, paint: Paint): string {
   });
 }
 
-/** Rules stand here; their conditions stand further in. */
+/** The indentation of rules. Their conditions are indented further. */
 const RULE_MARGIN = 2;
 
 const SIGNS: Record<string, Tone> = { "✓": "green", "✗": "dim", "?": "yellow", "-": "dim" };

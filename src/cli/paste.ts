@@ -1,16 +1,16 @@
 import type { Paint } from "./output.ts";
 
-/** What a person needs to know to give a client a URL. */
+/** What is needed to tell a person how to configure a client. */
 export interface PasteOptions {
-  /** Where clients come in. */
+  /** The URL on which clients connect. */
   readonly url: string;
-  /** Names that requests may be for beside this machine's own. */
+  /** Allowed host names in addition to those of this machine. */
   readonly hosts: readonly string[];
-  /** Whether clients have to show a token. */
+  /** Whether clients need a token. */
   readonly asksForToken: boolean;
 }
 
-/** Lines to paste into the config of a client, for the terminal on which Fairlead was started. */
+/** Lines to paste into the configuration of a client, printed on the terminal on which Fairlead was started. */
 export function composePaste({ url, hosts, asksForToken }: PasteOptions, paint: Paint): string {
   const place = nameable(url, hosts[0]);
   const entry = {
@@ -28,7 +28,7 @@ export function composePaste({ url, hosts, asksForToken }: PasteOptions, paint: 
   return `${paint("bold", "To use it, paste one of these into a client:")}\n${lines.join("")}`;
 }
 
-/** The URL with a host that a client can connect to: one that stands for all addresses of this machine is none. */
+/** The URL with a host that a client can connect to: the wildcard addresses 0.0.0.0 and [::] are replaced. */
 function nameable(url: string, host: string | undefined): string {
   const parsed = new URL(url);
   const isAny = parsed.hostname === "0.0.0.0" || parsed.hostname === "[::]";

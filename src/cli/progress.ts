@@ -1,18 +1,18 @@
 import type { StartProgress } from "../proxy/patience.ts";
 
-/** Says on stderr that a server is still being waited for, and why. */
+/** Shows on stderr that a command is still waiting for a server, and why. */
 export interface Progress {
   tell(progress: StartProgress): void;
-  /** Takes away what was said last, where that can be taken away. */
+  /** Clears the last line on a terminal. */
   end(): void;
 }
 
-/** What is waited for longer than this is worth a word. */
+/** Nothing is shown during this time. */
 const FIRST_MS = 3000;
-/** How often a line is written where lines stay. */
+/** The time between two lines if the output is not a terminal. */
 const LINE_MS = 5000;
 
-/** Makes one: a line that changes on a terminal, and elsewhere another line every few seconds. */
+/** Creates a progress display: one line that is updated on a terminal, otherwise a new line every few seconds. */
 export function createProgress(stream: NodeJS.WritableStream & { readonly isTTY?: boolean }): Progress {
   const isTerminal = stream.isTTY === true && process.env["TERM"] !== "dumb";
   let next = FIRST_MS;
@@ -34,7 +34,7 @@ export function createProgress(stream: NodeJS.WritableStream & { readonly isTTY?
   };
 }
 
-/** Back to the start of the line, and nothing on it. */
+/** Moves to the start of the line and clears it. */
 const CLEAR = "\r\u001b[2K";
 
 function describe(isWorking: boolean | null): string {
@@ -44,7 +44,10 @@ function describe(isWorking: boolean | null): string {
     : "Waiting for the server: it does nothing";
 }
 
-/** Heeds the signals that end a command. The first one is for ending what was started; the second one ends us. */
+/**
+ * Handles the signals that end a command. The first one aborts the returned signal, so that child processes can be
+ * ended; the second one exits.
+ */
 export function heedInterruptions(): { readonly signal: AbortSignal; end(): void } {
   const controller = new AbortController();
   const stop = (): void => {

@@ -4,7 +4,10 @@ import type { Config } from "./config.ts";
 import type { ErrorOutput } from "./error-output.ts";
 import { readOwnLog, readOwnSettings } from "./own-settings.ts";
 
-/** What a command line comes to, with the policy file that it may name. What reads one is loaded when there is one. */
+/**
+ * The settings of a command line, merged with the policy file that it may name. The code that reads policy files is
+ * loaded only if there is one.
+ */
 export async function readSettings(parsed: Parsed, command: Command, errors: ErrorOutput): Promise<Config> {
   if (parsed.values.has("config")) {
     const { readConfig } = await import("./config.ts");

@@ -6,33 +6,33 @@ import type { Log } from "../record/log/log.ts";
 import type { Command, Parsed } from "./command-line.ts";
 import { readConfig } from "./config.ts";
 
-/** Keeps a proxy to what its policy file says. */
+/** Reloads the policy file of a running proxy when it changes. */
 export interface Reloading {
   /** Reads the file again now. */
   reload(): void;
   stop(): void;
 }
 
-/** How often the file is looked at. By its path: editors, and those who mount it, put another one in its place. */
+/** How often the file is checked. It is checked by path, because editors and mounts replace the file by another one. */
 const LOOK_MS = 500;
 
-/** So many lines about mistakes are logged. */
+/** How many lines about mistakes are logged. */
 const MAX_LINES = 100;
 
-/** Which version of a file was read. */
+/** Identifies the version of a file that was read. */
 export type FileVersion = Pick<Stats, "mtimeMs" | "size" | "ino">;
 
-/** The version of the file that --config names, to be asked for before the file is read. Null where there is none. */
+/** The version of the file of `--config`. Call it before the file is read. Null if the file does not exist. */
 export function configVersion(given: Parsed): FileVersion | null {
   try {
     const stats = statSync(given.values.get("config")?.[0] ?? "");
     return stats.isFile() ? stats : null;
   } catch {
-    return null; // whoever reads the file says why that is not possible
+    return null; // the code that reads the file reports the error
   }
 }
 
-/** A proxy that runs, and the policy it was started with. */
+/** A running proxy, and the policy with which it was started. */
 export interface WatchOptions {
   readonly given: Parsed;
   readonly command: Command;
@@ -41,7 +41,10 @@ export interface WatchOptions {
   readonly started: { readonly settings: PolicySettings | null; readonly version: FileVersion | null };
 }
 
-/** Watches the file that --config names. What is wrong with it is said, and the last policy that was right holds. */
+/**
+ * Watches the file of `--config`. If the new version has mistakes, they are logged and the last valid policy stays
+ * active.
+ */
 export function watchConfig({ given, command, proxy, log, started }: WatchOptions): Reloading {
   const file = given.values.get("config")?.[0] ?? "";
   let last = started.settings;
@@ -61,7 +64,7 @@ export function watchConfig({ given, command, proxy, log, started }: WatchOption
       log.info("policy reloaded", { file, rules: settings.interceptor.rules.length, policy: proxy.policyVersion });
     } catch (error) {
       const { message, remedy } = error as Partial<ProxyError>;
-      // Each line as `check` writes it: in one line nobody could read it.
+      // One log line for each line of `check`, because a single line would be unreadable.
       const [first, ...rest] = (message ?? String(error)).split("\n").filter((line) => line.trim() !== "");
       log.error(`policy not reloaded, the last one holds: ${first}`, { file });
       for (const line of rest.slice(0, MAX_LINES)) log.error(line);
@@ -70,12 +73,12 @@ export function watchConfig({ given, command, proxy, log, started }: WatchOption
     }
   }
 
-  // One after the other: the last one that is read is the one that holds.
+  // Reloads run one after another, so that the version read last is the active one.
   const reload = (): void => {
     work = work.then(adopt);
   };
   const tellGone = (): void => log.warn("the policy file is gone, the last policy holds", { file });
-  // The server may have taken long to start, and watchFile compares only with what it finds at its first look.
+  // Catch changes during the start, which may take long: `watchFile` compares only with the state at its first check.
   const missed = setTimeout(() => {
     if (started.version === null) return;
     const now = configVersion(given);
@@ -87,7 +90,7 @@ export function watchConfig({ given, command, proxy, log, started }: WatchOption
     clearTimeout(missed);
     clearTimeout(gone);
     if (now.nlink > 0) return reload();
-    // Editors take a file away for a moment, and put another one in its place.
+    // Editors remove a file for a moment before they replace it.
     gone = setTimeout(tellGone, 2 * LOOK_MS).unref();
   });
   return {
@@ -104,7 +107,7 @@ function isSame(one: FileVersion, other: FileVersion): boolean {
   return one.mtimeMs === other.mtimeMs && one.size === other.size && one.ino === other.ino;
 }
 
-/** What holds from the start to the end, and is different now. */
+/** The settings that have changed but take effect only at the next start. */
 function lasting(before: PolicySettings, now: PolicySettings): string[] {
   const pin = show(before.tools.pin) === show(now.tools.pin) ? [] : ["tools.pin"];
   return [...LASTING.filter((key) => show(before[key]) !== show(now[key])), ...pin];

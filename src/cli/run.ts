@@ -14,7 +14,7 @@ import type { Reloading } from "./reload.ts";
 import { readSettings } from "./read-settings.ts";
 import { noServer, openLog, value } from "./settings.ts";
 
-/** Runs the proxy until it is over. */
+/** Runs the proxy until it ends. */
 export async function runProxy(parsed: Parsed, command: Command, errors: ErrorOutput): Promise<number> {
   const watching = parsed.values.has("config") ? await import("./reload.ts") : null;
   const version = watching?.configVersion(parsed) ?? null;
@@ -30,14 +30,14 @@ export async function runProxy(parsed: Parsed, command: Command, errors: ErrorOu
   const auditing = readAuditing(settings);
   const audit = await openAuditLog(settings, auditing, log);
   const parent = process.ppid;
-  // A service that is told to reload while it starts must not die of it.
+  // SIGHUP asks a service to reload. Without a handler, it would end the process during the start.
   let isHungUp = false;
   if (watching !== null && isServing) process.on("SIGHUP", () => (isHungUp = true));
   const proxy = await createProxy({
     ...optionsOf(settings),
     ...http,
     client: {
-      // Made when they are first looked at, which is after the server was started.
+      // Getters, because the streams are opened on first access, which is after the server was started.
       get input() {
         return process.stdin;
       },
@@ -69,7 +69,7 @@ export async function runProxy(parsed: Parsed, command: Command, errors: ErrorOu
   return code;
 }
 
-/** Whether a person sees what is written on stderr, and wants to. */
+/** Whether stderr is a terminal and the log settings allow informational text. */
 function wantsPaste({ log: { level, format } }: Settings): boolean {
   return process.stderr.isTTY && format !== "json" && (level === null || level === "info" || level === "debug");
 }
@@ -81,7 +81,7 @@ async function describePaste(parsed: Parsed, { auth }: Settings, url: string): P
   return composePaste({ url, hosts, asksForToken }, createPaint(process.stderr, process.env));
 }
 
-/** What is audited, and what happens where that is not possible. */
+/** What is audited, and whether a message may pass if it cannot be audited. */
 interface Auditing {
   readonly fields: ReadonlySet<AuditField> | undefined;
   readonly classes: ReadonlySet<Class>;
@@ -98,10 +98,13 @@ function readAuditing({ audit }: Settings): Auditing {
   };
 }
 
-/** Takes events for the log. Where messages must not pass without it, it throws what makes them stay. */
+/**
+ * Writes events to the audit log. If messages must not pass without an audit record, it throws when the record cannot
+ * be written.
+ */
 function auditor(audit: AuditLog, { classes, mustAudit }: Auditing): (event: AuditEvent) => void {
   return (event) => {
-    // What somebody decided, what is odd and who was refused is written whatever its class.
+    // Decisions of rules, notes and refused logins are recorded whatever their class.
     if (!classes.has(event.class) && event.rule === null && event.note === null && event.kind !== "login") return;
     if (!mustAudit) return audit.write(event);
     const goesNowhere = event.verdict === "deny" || event.verdict === "drop";
@@ -115,7 +118,7 @@ function readPin(parsed: Parsed): Pick<ProxyOptions, "names"> {
   return pin === undefined ? {} : { names: { tools: { pin } } };
 }
 
-/** The audit log, if one is asked for. It is closed when we end, however we do. */
+/** Opens the audit log, if the settings have one. It is closed on every kind of exit. */
 async function openAuditLog(settings: Settings, { fields }: Auditing, log: Log): Promise<AuditLog | null> {
   if (settings.audit === null) return null;
   const { openAudit } = await import("../record/audit/audit-log.ts");
@@ -124,14 +127,14 @@ async function openAuditLog(settings: Settings, { fields }: Auditing, log: Log):
   return audit;
 }
 
-/** Whatever happens to us, nothing of the server stays behind. */
+/** Makes sure that no server process survives the proxy, however the proxy ends. */
 function guard(proxy: Proxy, log: Log, reloading: Reloading | null): void {
   for (const signal of ["SIGTERM", "SIGINT"] as const) process.on(signal, () => proxy.stop());
-  // A service reads its policy again; a server of one client goes with its terminal.
+  // On SIGHUP a service reloads its policy, and a proxy on stdio ends with its terminal.
   process.on("SIGHUP", () => (reloading === null ? proxy.stop() : reloading.reload()));
   const crash = (error: unknown): void => {
     log.error(`internal error: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`);
-    process.exit(1); // the handler below ends the server
+    process.exit(1); // the exit handler below ends the server
   };
   process.on("uncaughtException", crash);
   process.on("unhandledRejection", crash);

@@ -8,12 +8,12 @@ import { createLog, type Log } from "../record/log/log.ts";
 import type { Parsed } from "./command-line.ts";
 import { EXAMPLE_SERVER, showLine, showWord, usage } from "./usage.ts";
 
-/** The value of an option that is given at most once. */
+/** The value of an option that does not repeat. */
 export function value(parsed: Parsed, name: string): string | undefined {
   return parsed.values.get(name)?.[0];
 }
 
-/** The patterns of --deny or --allow. */
+/** The patterns of `--deny` or `--allow`. */
 export function readPatterns(parsed: Parsed, list: "deny" | "allow"): Pattern[] {
   return (parsed.values.get(list) ?? []).flatMap((text) => {
     const patterns = parsePatternList(text, list);
@@ -22,7 +22,7 @@ export function readPatterns(parsed: Parsed, list: "deny" | "allow"): Pattern[] 
   });
 }
 
-/** The variables of --env. The last one of a name holds. */
+/** The variables of `--env`. If a name occurs twice, the last one counts. */
 export function readEnvironment(parsed: Parsed): Map<string, string> {
   const variables = new Map<string, string>();
   for (const text of parsed.values.get("env") ?? []) {
@@ -40,21 +40,21 @@ export function readCommand(parsed: Parsed): string[] {
   return [...rest];
 }
 
-/** Says that nobody has named a server. */
+/** The error for a command line without a server. */
 export function noServer({ rest, typed }: Parsed): ProxyError {
   const what = (rest ?? []).length === 0 ? "No server to start" : 'The server\'s command is empty: ""';
   const line = showLine([...typed, "--", ...EXAMPLE_SERVER]);
   return usage(what, `Write the server's command after two dashes: ${line}`);
 }
 
-/** A time such as 500ms, 10s, 1m or 1h, in milliseconds. Undefined where the option is not given. */
+/** A duration such as 500ms, 10s, 1m or 1h, in milliseconds. Undefined if the option is not given. */
 export function readTime(parsed: Parsed, name: string): number | undefined {
   const text = value(parsed, name);
   if (text === undefined) return undefined;
   const match = /^(\d+(?:\.\d+)?)(ms|s|m|h)$/.exec(text);
   const exact = match === null ? 0 : Number(match[1]) * UNITS[match[2] as keyof typeof UNITS];
   const milliseconds = Math.round(exact);
-  // What does not come out even only because of how numbers are kept (1.1s) is a whole number all the same.
+  // Ignore rounding errors: 1.1s is a whole number of milliseconds.
   const isWhole = Math.abs(exact - milliseconds) < 1e-6 * Math.max(1, milliseconds);
   if (exact > 0 && exact <= MAX_TIMER_MS && !isWhole) {
     const remedy = `Write whole milliseconds, such as --${name} ${Math.ceil(exact)}ms`;
@@ -69,29 +69,29 @@ export function readTime(parsed: Parsed, name: string): number | undefined {
 
 const UNITS = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 };
 
-/** Timers count no further: almost 25 days. */
+/** The longest delay of a timer: almost 25 days. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
-/** The log for people. */
+/** Opens the log for people. */
 export function openLog({ level, format, file }: LogSettings): Log {
   return createLog({ level: level ?? "info", format: format ?? "text", file: findLogFile(file) });
 }
 
-/** The file that the log is to be written to as well; null where there is none. Throws where it cannot be written. */
+/** The file that gets the log in addition to stderr; null if there is none. Throws if it cannot be written. */
 export function findLogFile(file: string | null): string | null {
-  if (file === null || file === "/dev/stderr") return null; // stderr has the log in any case
+  if (file === null || file === "/dev/stderr") return null; // stderr gets the log anyway
   checkWritable(file);
   return file;
 }
 
-/** Makes sure at the start that a file can be written, rather than finding out later. */
+/** Checks at the start that a file can be written, instead of failing later. */
 function checkWritable(file: string): void {
   let isFile: boolean;
   try {
-    // A pipe that nobody reads must not hold us up. Windows has no such flag.
+    // Opening a pipe without a reader must not block. Windows does not have this flag.
     const flags = constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT | (constants.O_NONBLOCK ?? 0);
     const descriptor = openSync(file, flags, 0o600);
-    // To a pipe, or a device that is slow, we would wait with every line.
+    // Writing to a pipe or a slow device would block with every line.
     isFile = fstatSync(descriptor).isFile() || isatty(descriptor) || file === devNull;
     closeSync(descriptor);
   } catch (cause) {

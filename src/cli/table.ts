@@ -1,6 +1,6 @@
 import { showText } from "../message/text.ts";
 
-/** Rows of text in columns, under a heading. */
+/** Formats rows as columns under a heading. */
 export function composeTable(
   heading: readonly string[],
   rows: readonly (readonly string[])[],

@@ -1,4 +1,4 @@
-/** How many columns of a terminal a text takes. Control characters are not in it any more. */
+/** How many terminal columns a text takes. Control characters must have been removed. */
 export function widthOf(text: string): number {
   if (ASCII.test(text)) return text.length;
   let width = 0;
@@ -6,13 +6,13 @@ export function widthOf(text: string): number {
   return width;
 }
 
-/** A text with spaces behind or before it, so that it takes so many columns. */
+/** Pads a text with spaces to a number of columns. */
 export function pad(text: string, columns: number, side: "left" | "right"): string {
   const space = " ".repeat(Math.max(0, columns - widthOf(text)));
   return side === "left" ? text + space : space + text;
 }
 
-/** The words of a text in lines of so many columns at the most. A longer word has a line to itself, and is cut into pieces. */
+/** Wraps a text to lines of at most `columns` columns. A word that is too long is cut. */
 export function wrapText(text: string, columns: number): string[] {
   const lines: string[] = [];
   let line = "";
@@ -25,7 +25,7 @@ export function wrapText(text: string, columns: number): string[] {
   return line === "" ? lines : [...lines, line];
 }
 
-/** How wide a terminal is: what it says, but never so narrow that nothing can be laid out. */
+/** The width of a terminal, but at least the minimum for a usable layout. */
 export function columnsOf({ columns = DEFAULT_COLUMNS }: { readonly columns?: number }): number {
   return Math.max(columns, MIN_COLUMNS);
 }
@@ -48,7 +48,7 @@ function cutToFit(word: string, columns: number): string[] {
 }
 
 const ASCII = /^[ -~]*$/;
-// What stands above or below the character before it.
+// A combining mark, which takes no column of its own.
 const MARK = /^\p{M}$/u;
 
 /** East Asian wide characters and emoji (UAX #11, in blocks). */

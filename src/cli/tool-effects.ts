@@ -1,17 +1,18 @@
-/** What a tool may do, as far as one can tell. */
+/** What a tool may do, as far as its definition tells. */
 export type Effect =
-  /** It says that it changes nothing, that it only adds, or that it may destroy something. */
+  /** Its annotations say that it changes nothing, that it only adds, or that it may destroy something. */
   | "read-only"
   | "writes"
   | "destructive"
-  /** It says nothing, but it is called like something that destroys. */
+  /** It has no annotations, but its name suggests that it destroys something. */
   | "destructive?"
-  /** It says nothing, and its name does not either. */
+  /** Neither its annotations nor its name tell. */
   | null;
 
 /**
- * What a tool says of itself in its annotations, or what its name says. The specification takes a tool for destructive
- * that is not read-only and does not say otherwise. A server may lie: this is for people, and nothing is decided by it.
+ * The effect of a tool according to its annotations, or else its name. By the specification, a tool that is not
+ * read-only is destructive unless it says otherwise. A server may lie: this is only shown to people, and no decision
+ * depends on it.
  */
 export function effectOf(name: string, definition: unknown): Effect {
   const hints = readAnnotations(definition);
@@ -21,7 +22,7 @@ export function effectOf(name: string, definition: unknown): Effect {
   return wordsIn(name).some((word) => DESTRUCTIVE.has(word)) ? "destructive?" : null;
 }
 
-/** A pattern for `--deny` that matches these names and no others; null where there are none, or too many for a line. */
+/** A pattern for `--deny` that matches exactly these names; null if there are none or it would be too long. */
 export function denyPattern(names: readonly string[]): string | null {
   if (names.length === 0) return null;
   const escaped = names.map((name) => name.replaceAll(/[^\w-]/g, escapeUnit));
@@ -31,7 +32,7 @@ export function denyPattern(names: readonly string[]): string | null {
 
 const MAX_PATTERN_CHARACTERS = 1000;
 
-// Also the comma, at which --deny splits, and all that a shell would take for something else.
+// Also escapes the comma, at which `--deny` splits its value, and all characters that are special in a shell.
 function escapeUnit(unit: string): string {
   return `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`;
 }
@@ -42,7 +43,7 @@ function readAnnotations(definition: unknown): Readonly<Record<string, unknown>>
   return typeof annotations === "object" && annotations !== null ? (annotations as Record<string, unknown>) : {};
 }
 
-/** delete_file, deleteFile, DELETE-FILE: delete and file. */
+/** Splits a name into words: delete_file, deleteFile and DELETE-FILE give delete and file. */
 function wordsIn(name: string): string[] {
   return name
     .replaceAll(/([a-z\d])([A-Z])/g, "$1 $2")

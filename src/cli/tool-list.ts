@@ -4,23 +4,23 @@ import type { Paint, Tone } from "./output.ts";
 import { pad, widthOf, wrapText } from "./terminal.ts";
 import { denyPattern, type Effect, effectOf } from "./tool-effects.ts";
 
-/** One tool as it is listed: its cells, and the rest of what is known of it. */
+/** One tool in the list. */
 export interface ListedTool {
   readonly tool: ToolReport;
-  /** Cells between the hint and the numbers: how it stands to a lock file, what becomes of it. */
+  /** The cells between the hint and the numbers: whether it is shown or hidden, and its state in the lock file. */
   readonly fate: readonly string[];
   readonly tokens: number;
 }
 
-/** How a list is laid out. */
+/** The layout of a list. */
 export interface ListLayout {
   readonly paint: Paint;
   readonly columns: number;
-  /** What the cells between the hint and the numbers are called. */
+  /** The headings of the cells between the hint and the numbers. */
   readonly fateHeading: readonly string[];
 }
 
-/** Tools with what they say they do and how they describe themselves: as a table, or one below the other where it is narrow. */
+/** Lists tools with their effects and descriptions: as a table, or stacked if the terminal is too narrow. */
 export function composeToolList(listed: readonly ListedTool[], { paint, columns, fateHeading }: ListLayout): string {
   const heading = ["TOOL", "HINT", ...fateHeading, "BYTES", "TOKENS"];
   const rows = listed.map(({ tool, fate, tokens }) => [
@@ -50,7 +50,7 @@ export function composeToolList(listed: readonly ListedTool[], { paint, columns,
   return lines.map((line) => `${line}\n`).join("");
 }
 
-/** A line that hides what may destroy something and is shown so far; empty where there is nothing of the kind. */
+/** Suggests an option that hides the shown tools which may destroy something; empty if there are none. */
 export function proposeDeny(
   tools: readonly ToolReport[],
   { paint, columns }: Pick<ListLayout, "paint" | "columns">,
@@ -63,12 +63,12 @@ export function proposeDeny(
   return `\n${wrapText(said, columns).join("\n")}\n  ${paint("cyan", `--deny '${pattern}'`)}\n`;
 }
 
-/** The pattern alone, for programs. */
+/** The suggested pattern alone, for programs. */
 export function suggestDeny(tools: readonly ToolReport[]): string | null {
   return denyPattern(tools.filter((tool) => tool.hiddenBy === null && mayDestroy(tool)).map(({ name }) => name));
 }
 
-/** What a tool may do. */
+/** The effect of a tool. */
 export function readEffect({ name, definition }: ToolReport): Effect {
   return effectOf(name, parse(definition));
 }
@@ -78,7 +78,10 @@ function mayDestroy(tool: ToolReport): boolean {
   return effect === "destructive" || effect === "destructive?";
 }
 
-/** The beginning of what a tool says of itself, on one line. What could drive a terminal or hide text is escaped. */
+/**
+ * The beginning of a tool's description, on one line. Characters that could control a terminal or hide text are
+ * escaped.
+ */
 function describe({ definition }: ToolReport): string {
   const { description, title } = parse(definition);
   const text = [description, title].find((each) => typeof each === "string" && each.trim() !== "");
@@ -112,7 +115,7 @@ function layOut(
     .trimEnd();
 }
 
-/** Where a table does not fit: the name, and below it the rest. */
+/** The stacked layout for a narrow terminal: the name, and the rest below it. */
 function stack(row: readonly string[], columns: number, paint: Paint, tool: ToolReport): string[] {
   const [name, hint, ...rest] = row;
   const facts = [
@@ -126,7 +129,7 @@ function stack(row: readonly string[], columns: number, paint: Paint, tool: Tool
   return [...wrapText(name, columns).map((line) => paint(tone, line)), ...below.map((line) => `  ${line}`)];
 }
 
-/** The colour of the name, the hint and the fate. */
+/** The colours of the name, the hint and the first cell after it. */
 function toneOf(tool: ToolReport): readonly Tone[] {
   const isHidden = tool.hiddenBy !== null;
   const effect = readEffect(tool);

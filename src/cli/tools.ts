@@ -16,7 +16,7 @@ import { columnsOf } from "./terminal.ts";
 import { composeToolList, proposeDeny, readEffect, suggestDeny } from "./tool-list.ts";
 import { version } from "./version.ts";
 
-/** Lists the tools of a server, and what would become of them. */
+/** Runs `fairlead tools`: lists the tools of a server, and which of them would be hidden. */
 export async function runTools(parsed: Parsed, command: Command, errors: ErrorOutput): Promise<number> {
   const { settings, policy: said, warnings } = await readSettings(parsed, command, errors);
   const { policy } = said;
@@ -24,7 +24,7 @@ export async function runTools(parsed: Parsed, command: Command, errors: ErrorOu
   const log = openLog(settings.log);
   for (const text of warnings) log.warn(text);
   const progress = createProgress(process.stderr);
-  // Only a process needs time to end.
+  // Only a child process needs time to end after an interruption.
   const interruption = server.upstream === undefined ? heedInterruptions() : null;
   const report = await inspectTools({
     deny: settings.deny,
@@ -51,7 +51,7 @@ export async function runTools(parsed: Parsed, command: Command, errors: ErrorOu
 const STRANGE_CODE = 2;
 const LOCK_FILE = "fairlead.lock";
 
-/** The lock file, and what is to be remembered in it. */
+/** The lock file, and the tools to accept in it. */
 function readPins(parsed: Parsed, said: string | undefined): Pick<InspectOptions, "pin" | "accept"> {
   const names = parsed.values.get("accept");
   const pin = value(parsed, "pin") ?? said ?? (names === undefined ? undefined : LOCK_FILE);
@@ -59,7 +59,7 @@ function readPins(parsed: Parsed, said: string | undefined): Pick<InspectOptions
   return names === undefined ? { pin } : { pin, accept: names.length === 0 ? "all" : names };
 }
 
-/** The server to ask, and how long that may take. */
+/** The server to ask, and the timeouts. */
 export function readServer(parsed: Parsed, settings: Settings): InspectOptions {
   if (settings.upstream === null) throw noServer(parsed);
   const { command, env, cwd, upstream, headers, timeouts } = optionsOf(settings);
@@ -76,7 +76,7 @@ export function readServer(parsed: Parsed, settings: Settings): InspectOptions {
 
 const FORMATS = { table: composeReport, full: composeFull, names: composeNames, json: composeJson };
 
-/** A rule of thumb: English prose and JSON come to about four bytes a token. */
+/** An estimate: English prose and JSON have about four bytes for each token. */
 const BYTES_PER_TOKEN = 4;
 
 function bytes(tools: readonly ToolReport[]): number {
@@ -107,7 +107,7 @@ function composeReport({ tools, pins }: InspectReport): string {
   return `${table}\n${composeSummary(tools)}\n${remembered}`;
 }
 
-/** The same with what each tool says of itself, for a terminal. */
+/** The report with the description of each tool, for a terminal. */
 function composeFull({ tools, pins }: InspectReport): string {
   const remembered = pins === null ? "" : composePins(tools, pins);
   if (tools.length === 0) return `The server has no tools.\n${remembered}`;
@@ -126,7 +126,7 @@ function showPin({ pin, formerly }: ToolReport): string {
   return formerly === null ? pin : `${pin} from ${formerly}`;
 }
 
-/** What the lock file has to do with it. */
+/** The lines about the lock file. */
 function composePins(tools: readonly ToolReport[], { file, isKnown, accepted, gone }: PinReport): string {
   const lines = [];
   if (accepted !== null) lines.push(`Accepted in ${file}: ${accepted.length === 0 ? "nothing" : named(accepted)}.`);
@@ -152,7 +152,7 @@ function showFate({ hiddenBy }: ToolReport): string {
   return hiddenBy === NOT_ALLOWED ? "hidden: not in the allow list" : `hidden by ${hiddenBy}`;
 }
 
-/** What is not in the table, because it is not a tool. */
+/** Warnings about entries of the list that are not valid tools. */
 function describeFaults({ faults: { count, first } }: InspectReport): string[] {
   const lines = first.map(({ entry, why }) => `entry ${entry} of the list is not a tool and is hidden: ${why}`);
   if (count > first.length) lines.push(`${count - first.length} more entries are not tools`);
@@ -163,7 +163,7 @@ function unmatched(pattern: string): string {
   return `pattern "${pattern}" matches no tool`;
 }
 
-/** What the list costs a model's context, and what hiding saves. */
+/** What the list costs in a model's context, and what hiding saves. */
 function composeSummary(tools: readonly ToolReport[]): string {
   const shown = tools.filter((tool) => tool.hiddenBy === null);
   const hidden = tools.filter((tool) => tool.hiddenBy !== null);

@@ -1,25 +1,25 @@
 import { ProxyError } from "../errors.ts";
 import { showText } from "../message/text.ts";
 
-/** A mistake in the command line, and what to write instead. */
+/** An error in the command line, with what to write instead. */
 export function usage(message: string, remedy: string): ProxyError {
   return new ProxyError("BAD_USAGE", message, remedy);
 }
 
-/** A word of the command line in a sentence: in quotes where it would not be seen as one otherwise. */
+/** A word of the command line for use in a sentence, in quotes if needed. */
 export function showWord(word: string): string {
   return PLAIN.test(word) ? word : `"${showText(word)}"`;
 }
 
-/** A command line of ours, as one would type it into a shell. */
+/** A `fairlead` command line as typed into a shell. */
 export function showLine(words: readonly string[]): string {
   return showText(["fairlead", ...hideValues(words).map(quote)].join(" "), MAX_LINE_CHARACTERS);
 }
 
-/** A server to put into examples: one that can be had as it is written. */
+/** The server in examples. The command works as it is written. */
 export const EXAMPLE_SERVER = ["npx", "-y", "@modelcontextprotocol/server-filesystem", "."] as const;
 
-/** A pattern that hides what that server can change files with. */
+/** A pattern that hides the tools with which that server changes files. */
 export const EXAMPLE_DENY = "^(write|edit|move|create)_";
 
 const PLAIN = /^[\w@%+=:,./-]+$/;
@@ -29,7 +29,7 @@ function quote(word: string): string {
   return PLAIN.test(word.replace(/…$/, "")) ? word : `'${word.replaceAll("'", String.raw`'\''`)}'`;
 }
 
-/** Variables are often secrets, and what we write on stderr is often kept. */
+/** Hides the values of `--env`: they are often secrets, and stderr is often kept in logs. */
 function hideValues(words: readonly string[]): string[] {
   const end = words.indexOf("--");
   return words.map((word, index) => {

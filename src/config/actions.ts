@@ -21,14 +21,14 @@ export const ACTION: Shape<RuleAction> = named("action", "an action", () => ANY_
 const CODE = integer({ min: -(2 ** 31), max: 2 ** 31 - 1 });
 const COUNT = integer({ min: 1, max: 1_000_000_000 });
 
-// One without a slash is looked for on the PATH, when it is run.
+// A name without a slash is looked up on the PATH when the script runs.
 const PROGRAM = refine(text({ what: "the path of a program", pattern: /^[^\0]+$/ }), (path, node, page) => {
   if (/[\\/]/.test(path) && page.facts.hasFile?.(path) === false)
     page.warn(node, "missing-file", `There is no program ${showText(path, 80)}`, FROM_HERE);
   return path;
 });
 
-/** Every action there is. `hold` comes with the dashboard. */
+/** All actions. `hold` is reserved until the dashboard exists. */
 const ACTIONS: Readonly<Record<RuleAction["does"] | "hold", Clause<RuleAction>>> = {
   allow: bare({ does: "allow" }, "Stop judging, and let the message pass. Never overrides the tool filter."),
   block: {
@@ -207,7 +207,7 @@ const ACTIONS: Readonly<Record<RuleAction["does"] | "hold", Clause<RuleAction>>>
 /** The names of all actions. */
 export const ACTION_NAMES = Object.keys(ACTIONS);
 
-/** An action of any kind, described once. */
+/** The shape of any action. The JSON Schema contains it once. */
 export const ANY_ACTION: Shape<RuleAction> = clause("action", ACTIONS, {
   deny: "Write block: the reason",
   refuse: "Write block: the reason",

@@ -8,7 +8,7 @@ import type { ListenPlace } from "./settings.ts";
 import { refine, type Shape } from "./shape.ts";
 import { integer, text } from "./values.ts";
 
-/** An http or https URL. Variables of the environment are filled in. */
+/** An http or https URL. Environment variables are filled in. */
 export function url(protocols: readonly string[] = ["http:", "https:"]): Shape<string> {
   const names = protocols.map((protocol) => protocol.slice(0, -1));
   const what = `a URL (${names.join(" or ")})`;
@@ -39,7 +39,7 @@ export function url(protocols: readonly string[] = ["http:", "https:"]): Shape<s
   };
 }
 
-/** User and password, and what is asked for: a key may be in it. */
+/** Stars out user and password, or the query, in excerpts: either may contain a secret. */
 function hideSecrets(node: Node, page: Page): void {
   if (node.kind !== "scalar" || typeof node.value !== "string") return;
   const at = page.source.text.slice(node.start, node.end).search(/\?/);
@@ -76,7 +76,7 @@ export function place(): Shape<ListenPlace> {
 
 const PLACE = /^(?:(\[[0-9a-fA-F:.]+\]|[^:[\]/\s]+):)?(\d{1,5})$/;
 
-/** Headers to send, by name. */
+/** Request headers by name. */
 export function headers(): Shape<ReadonlyMap<string, string>> {
   const value = refine(secret(text({ mayBeEmpty: true })), (filled, node, page) => {
     const trimmed = filled.trim();
@@ -124,7 +124,7 @@ function checkHeader(entry: Entry, page: Page): boolean {
   return false;
 }
 
-/** Variables for a child process. */
+/** Environment variables for a child process. */
 export function variables(): Shape<ReadonlyMap<string, string>> {
   return record(secret(text({ mayBeEmpty: true })), {
     what: "variables by name",
@@ -136,7 +136,7 @@ export function variables(): Shape<ReadonlyMap<string, string>> {
   });
 }
 
-/** Absolute paths, or file URLs. What a path is relative to differs from server to server. */
+/** Absolute paths or file URLs. Relative paths are refused, because each server resolves them differently. */
 export function paths(): Shape<readonly string[]> {
   const path = refine(text({ what: "an absolute path" }), (value, node, page) => {
     if (value.includes("\0")) return page.wrong(node, "wrong-value", `${page.name()} has a NUL in it`, "Take it out");

@@ -4,7 +4,7 @@ import { guessAll } from "../rules/guess.ts";
 import type { Page } from "./page.ts";
 import type { Range } from "./source.ts";
 
-/** Warns of rules that do what they say, and not what their author is likely to want. */
+/** Warns of valid rules that probably do not do what their author wants. */
 export function warnOfRule(rule: Rule, at: (thing: Condition | RuleAction) => Range, page: Page): void {
   if (rule.mode === "off") return;
   const refuses = rule.actions.find(alwaysRefuses);
@@ -16,7 +16,7 @@ export function warnOfRule(rule: Rule, at: (thing: Condition | RuleAction) => Ra
   if (refuses !== undefined && rule.mode === "on") warnOfHandshake(rule, at(rule.conditions[0] ?? refuses), page);
 }
 
-/** All conditions without others in them, and whether a `not` turns them round. */
+/** All conditions without nested conditions, and whether a `not` negates them. */
 function withSigns(
   conditions: readonly Condition[],
   isNegated: boolean,
@@ -28,7 +28,7 @@ function withSigns(
   });
 }
 
-/** What is in doubt must not be let through: `param_within` says no to it, and `touches` says yes. */
+/** A doubtful path must not pass. For such a path `param_within` does not hold, and `touches` does. */
 function warnOfDoubt(condition: Condition, isNegated: boolean, refuses: boolean, place: Range, page: Page): void {
   if (condition.is === "param_within" && isNegated !== refuses) {
     const message = refuses
@@ -46,7 +46,7 @@ function warnOfDoubt(condition: Condition, isNegated: boolean, refuses: boolean,
   }
 }
 
-/** A rule that refuses what every session begins with. */
+/** Warns of a rule that refuses the request with which every session begins. */
 function warnOfHandshake({ id, conditions, direction }: Rule, place: Range, page: Page): void {
   if (direction === "down") return;
   const refused = HANDSHAKE.find((method) => {

@@ -8,7 +8,7 @@ import { fieldsOf, isAboutCalls, type UsedField } from "./members.ts";
 import type { Page } from "./page.ts";
 import type { Range } from "./source.ts";
 
-/** Warns of a name that no tool of the server has. */
+/** Warns of a tool name that the server does not have. */
 export function warnOfTool(name: string, range: Range, page: Page): void {
   const tools = page.facts.tools;
   if (tools === undefined || tools.some((tool) => tool.name === name)) return;
@@ -20,7 +20,7 @@ export function warnOfTool(name: string, range: Range, page: Page): void {
   page.warn(range, "unknown-tool", `The server has no tool ${showText(name, 80)}`, suggestion);
 }
 
-/** Warns of a pattern that fits no tool of the server. */
+/** Warns of a pattern that matches no tool of the server. */
 export function warnOfToolPattern(
   { source, test }: { readonly source: string; test(name: string): boolean },
   range: Range,
@@ -37,7 +37,7 @@ export function warnOfToolPattern(
   page.warn(range, "unknown-tool", `No tool of the server matches ${showText(source, 80)}`, suggestion);
 }
 
-/** Warns of tools, arguments and types in a rule that the server, which was asked, does not have. */
+/** Warns of tools, arguments and types in a rule that are not in the server's tool list. */
 export function warnOfServer(rule: Rule, at: (thing: Condition | RuleAction) => Range, page: Page): void {
   const all = page.facts.tools;
   if (all === undefined || rule.mode === "off") return;
@@ -98,7 +98,7 @@ function warnOfArgument({ field, thing }: UsedField, tools: readonly ToolFacts[]
   );
 }
 
-/** The types that a condition can hold for, by the names of JSON Schema. */
+/** The JSON Schema types for which a condition can hold. */
 const WANTED: Readonly<Partial<Record<Condition["is"], readonly string[]>>> = {
   param_matches: ["string"],
   param_within: ["string", "array"],

@@ -4,16 +4,16 @@ import { type Page, WRONG, type Wrong } from "./page.ts";
 import type { Shape } from "./shape.ts";
 import { wrongKind } from "./values.ts";
 
-/** One entry of a table of clauses. */
+/** One condition, action or transform in a table. */
 export interface Clause<T> {
   readonly shape: Shape<T>;
   readonly help: string;
-  /** What it means where only its name is written. */
+  /** Its value if only the name is written. */
   readonly bare?: () => T;
   readonly isLater?: boolean;
 }
 
-/** A map with exactly one key, of a table: how conditions and actions are written. */
+/** A map with exactly one key from a table. Conditions and actions are written like this. */
 export function clause<T>(noun: string, table: Readonly<Record<string, Clause<T>>>, meanings: Meanings = {}): Shape<T> {
   const names = Object.keys(table);
   const usable = names.filter((name) => table[name].isLater !== true);

@@ -5,19 +5,19 @@ import { type Page, WRONG, type Wrong } from "./page.ts";
 import { type JsonSchema, type Key, MISSING, type Shape } from "./shape.ts";
 import { repeated, wrongKind } from "./values.ts";
 
-/** The names of a file, `like_this`, as ours, `likeThis`. */
+/** Converts a key of the policy file (`like_this`) to a property name (`likeThis`). */
 type Camel<S extends string> = S extends `${infer Head}_${infer Tail}` ? `${Head}${Capitalize<Camel<Tail>>}` : S;
 
-/** What is read from a map whose keys are these. */
+/** The values read from a map with these keys. */
 export type Values<K> = { readonly [P in keyof K & string as Camel<P>]: K[P] extends Key<infer T> ? T : never };
 
-/** A map whose keys are known. */
+/** A map with known keys. */
 export interface MapShape<T> extends Shape<T> {
-  /** What holds where nothing is written. Only for maps that need no key. */
+  /** The value if the whole map is missing. Only for maps without required keys. */
   readonly defaults: T;
 }
 
-/** What to do instead of writing a name that is not known, by that name. */
+/** Suggestions for unknown names, by name. */
 export type Meanings = Readonly<Record<string, string>>;
 
 /** A map with these keys and no others. */
@@ -31,7 +31,8 @@ export function map<K extends Readonly<Record<string, Key<unknown>>>>(
   const known = new Map(names.map((name, nth) => [name, { ...keys[name], property: camel(name), bit: 1 << nth }]));
   const required = [...known].filter(([, { fallback }]) => fallback === MISSING);
   const needed = required.reduce((bits, [, { bit }]) => bits | bit, 0);
-  // All properties are there from the start: that makes all values of one shape alike, and quick to fill.
+  // All properties exist from the start, so that all values of a shape have the same hidden class in V8 and are fast to
+  // fill.
   const blank: Record<string, unknown> = {};
   for (const { fallback, property } of known.values()) blank[property] = fallback === MISSING ? undefined : fallback;
 
@@ -78,11 +79,11 @@ export function map<K extends Readonly<Record<string, Key<unknown>>>>(
   };
 }
 
-/** A key in the JSON Schema: its value's, with a word about it. */
+/** A key in the JSON Schema: the schema of its value, with a description. */
 function describeKey(name: string, { shape, help, fallback, isLater }: Key<unknown>): JsonSchema {
   const schema = shape.schema();
   const kinds = Array.isArray(schema["enum"]) ? schema["enum"].map((each) => typeof each) : [schema["type"]];
-  // Some are kept otherwise than they are written, such as durations.
+  // Some values are stored in another form than they are written, durations for example.
   const isAsWritten = kinds.includes(
     typeof fallback === "number" && schema["type"] === "integer" ? "integer" : typeof fallback,
   );
@@ -94,12 +95,12 @@ function describeKey(name: string, { shape, help, fallback, isLater }: Key<unkno
   };
 }
 
-/** A key, or a clause, of a version to come. */
+/** Reports a key or clause that is reserved for a later version. */
 export function reportLater(page: Page, entry: Entry): Wrong {
   return page.wrong(entry, "not-yet", `${entry.name} is not in this version yet`, "Take it out");
 }
 
-/** A key that nobody knows. What to do is found in its meanings, or else by what it looks like. Returns false. */
+/** Reports an unknown key. The suggestion comes from `meanings`, or else is the most similar name. Returns false. */
 export function reportUnknown(
   page: Page,
   entry: Entry,
@@ -111,7 +112,7 @@ export function reportUnknown(
   const meaning = Object.hasOwn(meanings, name) ? meanings[name] : null;
   const hint = page.isFull() || meaning !== null ? null : nearest(name, names);
   const shown = showText(name, 60);
-  // It may be a misspelt key for something that nobody else should read.
+  // It may be a misspelt key whose value is a secret.
   if (value.kind === "scalar" && /header|env|auth|secret|token|password|key/i.test(`${name} ${hint}`))
     page.source.hide(value);
   const all = names.length <= 40 ? `Known here: ${names.join(", ")}` : null;
@@ -123,7 +124,7 @@ export function reportUnknown(
   return false;
 }
 
-/** A list of these. */
+/** A list of values of one shape. */
 export function list<T>(item: Shape<T>, { min = 0, max = 100_000 } = {}): Shape<readonly T[]> {
   const what = `a list, each ${item.what}`;
   return {
@@ -157,7 +158,7 @@ export function list<T>(item: Shape<T>, { min = 0, max = 100_000 } = {}): Shape<
   };
 }
 
-/** Free names, each with one of these. */
+/** A map with free names and values of one shape. */
 export function record<T>(
   value: Shape<T>,
   {
@@ -190,7 +191,7 @@ export function record<T>(
   };
 }
 
-/** One shape or another, by the kind of value that is there. */
+/** A different shape for each kind of value. */
 export function byKind<T>(shapes: Readonly<Partial<Record<NodeKind, Shape<T>>>>, what: string): Shape<T> {
   return {
     what,
@@ -202,7 +203,7 @@ export function byKind<T>(shapes: Readonly<Partial<Record<NodeKind, Shape<T>>>>,
   };
 }
 
-/** Where a map begins, for what is missing in it: its first key. */
+/** The range of the first key of a map, which is where a missing key is reported. */
 export function headOf(node: MapNode): { readonly start: number; readonly end: number } {
   return node.entries[0] ?? node;
 }

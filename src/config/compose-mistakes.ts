@@ -1,12 +1,12 @@
 import type { Mistake } from "./mistake.ts";
 
-/** Mistakes for people, each with its place, its line and what to do; or for programs, as JSON. */
+/** Formats mistakes: for people with position, source line and suggestion, or for programs as JSON. */
 export function composeMistakes(mistakes: readonly Mistake[], format: "text" | "json"): string {
   if (format === "json") return `${JSON.stringify(mistakes.map(describeMistake), null, 2)}\n`;
   return mistakes.map(composeText).join("\n");
 }
 
-/** A mistake as programs want it: without the line around it. */
+/** A mistake for programs, without the excerpt. */
 export function describeMistake(mistake: Mistake): Omit<Mistake, "excerpt"> {
   const { severity, code, file, line, column, path, message, suggestion, text } = mistake;
   return { severity, code, file, line, column, path, message, suggestion, text };

@@ -14,14 +14,14 @@ import { TOUCHES } from "./touches.ts";
 import { duration } from "./units.ts";
 import { choice, exactNumber, integer, text } from "./values.ts";
 
-/** One condition of a rule, of any kind. */
+/** One condition of a rule. */
 export const CONDITION: Shape<Condition> = named("condition", "a condition", () => ANY_CONDITION);
 
 const METHOD = text({ what: "a method such as tools/call" });
 
 const METHOD_NAME = refine(METHOD, (name, node, page) => (checkMethodName(name, node, page) ? name : WRONG));
 
-/** Part of the name of a method, or a pattern for it. */
+/** A part of a method name, or a pattern for it. */
 function methodPart<T>(shape: Shape<T>, fits: (part: T, method: string) => boolean): Shape<T> {
   return refine(shape, (part, node, page) => {
     if (!METHODS.some(({ name }) => fits(part, name)))
@@ -31,9 +31,9 @@ function methodPart<T>(shape: Shape<T>, fits: (part: T, method: string) => boole
 }
 const CODE = integer({ min: -(2 ** 31), max: 2 ** 31 - 1 });
 
-/** Every condition there is. */
 const STATE_KEY = text({ what: "a key" });
 
+/** All conditions. */
 const CONDITIONS: Readonly<Record<Condition["is"], Clause<Condition>>> = {
   method_equals: { help: "The method is this.", shape: refine(METHOD_NAME, (text) => ({ is: "method_equals", text })) },
   method_starts_with: {
@@ -157,10 +157,10 @@ const CONDITIONS: Readonly<Record<Condition["is"], Clause<Condition>>> = {
   },
 };
 
-/** The names of all conditions but `direction`, which rules have, too. */
+/** The names of all conditions except `direction`, which is also a key of a rule. */
 export const CONDITION_NAMES = Object.keys(CONDITIONS).filter((name) => name !== "direction");
 
-/** A condition of any kind, described once. */
+/** The shape of any condition. The JSON Schema contains it once. */
 export const ANY_CONDITION: Shape<Condition> = clause("condition", CONDITIONS, {
   method: "Write method_equals: tools/call",
   tool: "Write tool_matches: ^name$",

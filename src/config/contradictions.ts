@@ -5,14 +5,17 @@ import type { Json } from "../message/json.ts";
 import { findImpostor, listMethods, narrowMethods } from "./methods.ts";
 import { conditionKey, fieldKey, isEqualJson } from "./same.ts";
 
-/** Why conditions cannot all hold, and the one that the others leave no room for. */
+/** Why conditions cannot all hold, and the condition that conflicts with the others. */
 export interface Contradiction {
   readonly condition: Condition;
   readonly why: string;
   readonly suggestion: string | null;
 }
 
-/** Finds out whether conditions can never hold together. `onDead` hears of alternatives that cannot, where others can. */
+/**
+ * Finds out whether conditions can never hold together. `onDead` is called for alternatives of an `any` that can never
+ * hold while others can.
+ */
 export function findContradiction(
   conditions: readonly Condition[],
   onDead: (condition: Condition) => void,
@@ -20,7 +23,7 @@ export function findContradiction(
   const has = count(conditions);
   const flat = has.all > 0 ? flattenAll(conditions) : conditions;
   const { method, field, single, not, any, other } = has.all > 0 ? count(flat) : has;
-  // Most rules ask one thing of each kind; only where there is more can there be a contradiction.
+  // Cheap check first: most rules have one condition of each kind, and a contradiction needs two.
   const found =
     (method > 0 ? findImpostorAmong(flat) : null) ??
     (method + not + other > 1 ? findAmongMethods(flat) : null) ??
@@ -63,7 +66,7 @@ function hasFieldTwice(conditions: readonly Condition[]): boolean {
   return false;
 }
 
-/** How many conditions there are of each kind. */
+/** Counts the conditions of each kind. */
 function count(conditions: readonly Condition[]): Record<Kind, number> {
   const counts = { method: 0, field: 0, single: 0, not: 0, any: 0, all: 0, other: 0 };
   for (const { is } of conditions) {
@@ -110,7 +113,7 @@ const KINDS: Readonly<Record<Condition["is"], Kind>> = {
   cel: "other",
 };
 
-/** How many conditions are looked at for alternatives. */
+/** The limit of comparisons for alternatives and values. */
 const MAX_WORK = 100_000;
 
 function flattenAll(conditions: readonly Condition[]): Condition[] {
@@ -180,7 +183,7 @@ function showMethods(condition: Condition): string {
   return condition.is === "not" ? `not ${showMethods(condition.condition)}` : "";
 }
 
-/** What conditions say about one member of a message. */
+/** What the conditions require of one member of a message. */
 interface Known {
   values: readonly Json[] | null;
   above: number | bigint | null;
@@ -200,7 +203,7 @@ function findAmongValues(conditions: readonly Condition[]): Contradiction | null
     if (isImpossible)
       return { condition, why: `${condition.field.text} cannot be all that is asked of it`, suggestion: SPLIT };
   }
-  // Bounds and kinds that came before the values.
+  // A second pass for bounds and types that were read before the values.
   let work = MAX_WORK;
   for (const condition of conditions) {
     if (!("field" in condition)) continue;
@@ -234,7 +237,7 @@ function narrow(known: Known, condition: Condition): void {
   }
 }
 
-/** Whether a member with this value can fulfil a condition. */
+/** Whether a condition can hold for a member with this value. */
 function fits(condition: Condition, value: Json): boolean {
   const isNumber = typeof value === "number" || typeof value === "bigint";
   if (condition.is === "param_is_array") return Array.isArray(value);
@@ -247,7 +250,7 @@ function fits(condition: Condition, value: Json): boolean {
 
 const MAX_SUBJECT_CHARACTERS = 10_000;
 
-/** What a message has only one of. */
+/** Finds conditions that require two values of something that a message has only once. */
 function findAmongSingles(conditions: readonly Condition[]): Contradiction | null {
   const codes = conditions.flatMap((condition) => (condition.is === "error_code_equals" ? [condition] : []));
   const other = codes.find(({ code }) => code !== codes[0].code);
@@ -277,7 +280,7 @@ function singleOf(condition: Condition): readonly [string, string] | null {
 
 const OUTCOME = "outcome of a request (a result or an error)";
 
-/** A condition next to its own negation. */
+/** Finds a condition together with its own negation. */
 function findNegated(conditions: readonly Condition[]): Contradiction | null {
   const negations = conditions.flatMap((condition) => (condition.is === "not" ? [condition] : []));
   const keys = new Set(conditions.map(conditionKey));

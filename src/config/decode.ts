@@ -2,8 +2,8 @@ import { isUtf8 } from "node:buffer";
 import type { Mistake } from "./mistake.ts";
 
 /**
- * The text of a policy file, or where it is none. A byte that means nothing would become a character
- * that nobody wrote, and a pattern with it would match other names.
+ * The text of a policy file, or the mistake if it is not valid UTF-8. An invalid byte would become U+FFFD, and a
+ * pattern with that character would match other names.
  */
 export function decodePolicy(bytes: Buffer, file: string): string | Mistake {
   if (isUtf8(bytes)) return bytes.toString("utf8");

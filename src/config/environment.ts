@@ -3,7 +3,7 @@ import { type Page, WRONG, type Wrong } from "./page.ts";
 import type { Shape } from "./shape.ts";
 import { VARIABLES } from "./templates.ts";
 
-/** A text in which `$VAR` and `${VAR}` stand for variables of the environment, filled in. */
+/** A text in which environment variables, `$VAR` and `${VAR}`, are filled in. */
 export function expanded(shape: Shape<string>): Shape<string> {
   return {
     what: shape.what,
@@ -15,13 +15,13 @@ export function expanded(shape: Shape<string>): Shape<string> {
   };
 }
 
-/** The same for what nobody else should read. */
+/** The same for a secret, which is starred out in excerpts. */
 export function secret(shape: Shape<string>): Shape<string> {
   const inner = expanded(shape);
   return {
     ...inner,
     read(node, page) {
-      // What is only the name of a variable helps whoever has to mend it.
+      // The bare name of a variable is shown, because it is not secret and helps to fix the mistake.
       if (node.kind === "scalar" && !(typeof node.value === "string" && ONLY_VARIABLES.test(node.value)))
         page.source.hide(node);
       return inner.read(node, page);
@@ -37,7 +37,7 @@ function expand(text: string, node: Node, page: Page): string | Wrong {
   let isRight = true;
   const filled = text.replaceAll(VARIABLE, (all, braced?: string, bare?: string) => {
     const name = braced ?? bare ?? "";
-    // Whether a message says so or its sender is the same: what is asked for must not choose where things go.
+    // A message must not decide where data is sent, so variables of messages are refused here.
     const isOfMessage = VARIABLES.includes(name) || name.startsWith("param.");
     const value = Object.hasOwn(page.env, name) ? page.env[name] : undefined;
     if (value !== undefined) return value;

@@ -1,14 +1,14 @@
-/** What is known beyond the text of a policy file. It shows mistakes that the text alone does not; all of it may be missing. */
+/** What is known in addition to the text of a policy file, to find more mistakes. Each member may be missing. */
 export interface Facts {
-  /** Why a webhook would be refused when the proxy starts, and what to do; null where nothing speaks against it. */
+  /** Why the proxy would refuse a webhook at start, and what to do about it; null if it would not. */
   webhook?(url: string, allowPrivate: boolean): WebhookRefusal | null;
-  /** Whether there is a file at a path, which may be relative to the folder of the policy. */
+  /** Whether a file exists. The path may be relative to the folder of the policy file. */
   hasFile?(path: string): boolean;
-  /** The tools of the server, where it was asked. */
+  /** The tools of the server, if it was asked for them. */
   readonly tools?: readonly ToolFacts[];
 }
 
-/** What is known of a tool. */
+/** The name and the input schema of a tool. */
 export interface ToolFacts {
   readonly name: string;
   /** Its JSON Schema, as the server wrote it. */
@@ -21,7 +21,7 @@ export interface WebhookRefusal {
   readonly remedy: string;
 }
 
-/** Whether a module is given by a path, and not by the name of a package. */
+/** Whether a module is given by a path instead of a package name. */
 export function isModulePath(module: string): boolean {
   return /^\.|\.[cm]?[jt]s$|^[\\/]/.test(module);
 }

@@ -6,13 +6,16 @@ import type { ScalarNode } from "./node.ts";
 import { refine, type Shape } from "./shape.ts";
 import { text } from "./values.ts";
 
-/** A way into a message: a dotted path (`arguments.path`, `content[0].text`, `a["x.y"]`) or a JSON Pointer (`/a/0`). */
+/**
+ * Parses a path into a message: a dotted path (`arguments.path`, `content[0].text`, `a["x.y"]`) or a JSON Pointer
+ * (`/a/0`).
+ */
 export function parseField(text: string): Field | Flaw {
   const steps = readPath(text);
   return isPathFlaw(steps) ? { code: "bad-field", ...steps } : { text, steps };
 }
 
-/** A field of a policy. `root` is what it begins in, which is not repeated. */
+/** A field in a policy file. It starts inside `root`, which must not be repeated in the path. */
 export function field(root: "params" | "result"): Shape<Field> {
   const shape = refine(text({ what: "a field such as arguments.path" }), (value, node, page) => {
     let found = page.fields.get(value);

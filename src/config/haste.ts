@@ -2,10 +2,10 @@ import { asksOutside } from "../rules/action-traits.ts";
 import type { Rule } from "../rules/rule.ts";
 import type { Page } from "./page.ts";
 
-/** How long somebody who is asked may take, unless it is written down: as long as the chain, unless that is. */
+/** The default timeout of webhooks and scripts, equal to the default timeout of the chain. */
 export const DEFAULT_ASK_MS = 5000;
 
-/** Warns where more time was written down for somebody who is asked than the chain has. */
+/** Warns of rules whose webhooks or scripts have a longer timeout than the chain. */
 export function warnOfHaste(rules: readonly Rule[], chainMs: number, page: Page): void {
   for (const { id, mode, actions, place } of rules) {
     const longest = Math.max(0, ...actions.filter(asksOutside).map(({ timeoutMs }) => timeoutMs));

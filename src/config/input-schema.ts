@@ -1,13 +1,15 @@
-/** A piece of JSON Schema, as a server wrote it. */
+/** A part of a JSON Schema from a server. */
 export type SchemaPart = unknown;
 
-/** What a schema says of a member: nothing where it may be anything, its types, or that there is none. */
+/**
+ * What a schema says about a member: its types, null if it may have any type, or "unknown" if there is no such member.
+ */
 export type Described = { readonly types: ReadonlySet<string> | null } | "unknown";
 
-/** Schemas that refer to themselves are followed so far. */
+/** How deep references are followed, because a schema may refer to itself. */
 const MAX_DEPTH = 32;
 
-/** What the input schema of a tool says of the value at the end of a way. */
+/** What the input schema of a tool says about the value at a path. */
 export function describeMember(schema: SchemaPart, steps: readonly (string | number)[]): Described {
   return describe(schema, schema, steps, MAX_DEPTH);
 }
@@ -32,7 +34,7 @@ function describe(root: SchemaPart, part: SchemaPart, steps: readonly (string | 
   if (isObject(properties) && Object.hasOwn(properties, step)) {
     return describe(root, properties[step], rest, depth - 1);
   }
-  // What is not described may be there all the same where the schema says so, or says nothing.
+  // A member that is not described may still exist if the schema allows it or describes no members.
   if (isObject(part["patternProperties"]) || isObject(part["additionalProperties"])) return ANYTHING;
   if (part["additionalProperties"] === true || !isObject(properties)) return hasShape(part) ? ofType(part) : ANYTHING;
   return "unknown";
@@ -40,7 +42,7 @@ function describe(root: SchemaPart, part: SchemaPart, steps: readonly (string | 
 
 const ANYTHING: Described = { types: null };
 
-/** A member of something that has none. */
+/** A member of a value of this type. Only objects and arrays have members. */
 function ofType(part: Readonly<Record<string, unknown>>): Described {
   const types = typesOf(part);
   return types === null || types.has("object") || types.has("array") ? ANYTHING : "unknown";
@@ -63,7 +65,7 @@ function typesOf(part: Readonly<Record<string, unknown>>): ReadonlySet<string> |
   return types.length === 0 ? null : new Set(types);
 }
 
-/** Only within the schema itself: nothing is fetched. */
+/** Follows references within the schema only. Nothing is fetched. */
 function followReference(root: SchemaPart, reference: string): SchemaPart {
   if (!reference.startsWith("#")) return undefined;
   let part: unknown = root;

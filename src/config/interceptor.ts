@@ -59,7 +59,7 @@ const RESOURCE_ACCESS = map({
   ),
 });
 
-/** The classes that are ours, each for one method. */
+/** The built-in classes, each for one method. */
 const CLASSES = {
   ToolCallInterceptor: {
     method: "tools/call",
@@ -92,7 +92,7 @@ const OWN_CLASS = map({
   config: optional(json(), "What it is told.", null),
 });
 
-/** One interceptor of a method: a class of ours or of the user's, with its configuration. */
+/** One interceptor for a method: a built-in or a user's class, with its configuration. */
 const METHOD_INTERCEPTOR: Shape<MethodInterceptorSettings> = {
   what: "a class and its config",
   read(node, page): MethodInterceptorSettings | Wrong {
@@ -198,10 +198,10 @@ const shape = refine(KEYS, ({ chain, ...rest }, _, page): InterceptorSettings =>
   return { ...rest, chain: settings };
 });
 
-/** The rule engine. */
+/** The section for rules and interceptors. */
 export const INTERCEPTOR: Shape<InterceptorSettings> = shape;
 
-/** What holds where a file says nothing about it. */
+/** The settings if the policy file does not have this section. */
 export const NO_INTERCEPTOR: InterceptorSettings = Object.freeze({
   ...KEYS.defaults,
   chain: Object.freeze({ failFast: true, parallel: false, timeoutMs: 5000, defaultAction: "allow", onError: "block" }),

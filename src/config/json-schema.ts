@@ -5,7 +5,7 @@ import { POLICY } from "./schema.ts";
 import type { JsonSchema } from "./shape.ts";
 import { VARIABLES } from "./templates.ts";
 
-/** What editors need to know about policy files: JSON Schema 2020-12, made of the same tables that read them. */
+/** The JSON Schema (2020-12) of policy files, for editors. It is generated from the same tables that read them. */
 export function composeJsonSchema(): JsonSchema {
   return {
     $schema: "https://json-schema.org/draft/2020-12/schema",

@@ -9,7 +9,7 @@ export function json(): Shape<Json> {
   return { what: "a value", read: readJson, schema: () => ({}) };
 }
 
-/** Free keys and values. */
+/** A map with free keys and JSON values. */
 export function jsonMap(): Shape<{ readonly [key: string]: Json }> {
   return {
     what: "a map of keys",
@@ -38,7 +38,7 @@ function readJson(node: Node, page: Page): Json | Wrong {
       let isRight = true;
       for (const entry of node.entries) {
         const { name, value } = entry;
-        // Set by assignment it would change what the object is, not what it has.
+        // Assigning this key would replace the prototype of the object.
         if (name === "__proto__") {
           isRight = false;
           page.wrong(entry, "wrong-value", "__proto__ cannot be a key", "Take it out");

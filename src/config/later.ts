@@ -4,7 +4,8 @@ import { optional, refine, type Shape } from "./shape.ts";
 import { duration, size } from "./units.ts";
 import { choice, number, text } from "./values.ts";
 
-// What is known and not there yet. Its shapes are for editors; that it is written at all is a mistake, until it is there.
+// Keys that are reserved for later versions. Their shapes are for the JSON Schema only; using one of these keys is a
+// mistake.
 
 const FILE = text({ what: "the path of a file" });
 const any = <T>(shape: Shape<T>): Shape<unknown> => refine(shape, (value: unknown) => value);
@@ -20,7 +21,7 @@ export const RECORD = byKind(
   "a file",
 );
 
-/** Two sets of rules, or one that only watches. */
+/** A second set of rules, for a part of the sessions or only for comparison. */
 export const EXPERIMENTS = list(
   map({
     id: optional(text(), "How it is called.", null),
@@ -34,13 +35,13 @@ export const EXPERIMENTS = list(
   }),
 );
 
-/** Scores against a learnt baseline. */
+/** Anomaly scores against a learnt baseline. */
 export const ANOMALY = map({
   baseline: optional(FILE, "What was learnt.", null),
   threshold: optional(number({ min: 0, max: 1 }), "From which score on a call is odd.", null),
 });
 
-/** The dashboard, on a port of its own. */
+/** The dashboard, which has its own port. */
 export const DASHBOARD = byKind(
   {
     text: any(place()),

@@ -6,7 +6,8 @@ import { narrowMethods } from "./methods.ts";
 import type { Page } from "./page.ts";
 import type { Range } from "./source.ts";
 
-// What params have, by method: revisions 2024-11-05 to 2026-07-28. Where they may have anything, the method is not here.
+// The members of params by method, for revisions 2024-11-05 to 2026-07-28. Methods whose params may have any member are
+// not listed.
 const RETRY = ["requestState", "inputResponses"];
 const LIST = ["cursor"];
 const TASK = ["taskId"];
@@ -55,12 +56,13 @@ const MEMBERS: ReadonlyMap<string, readonly string[]> = new Map([
   ["notifications/resources/updated", ["uri"]],
 ]);
 
-/** Methods whose own members are few, and whose arguments have any name. */
+/** Methods with a few fixed members, and arguments with any name. */
 const WITH_ARGUMENTS = new Set(["tools/call", "prompts/get"]);
 
 /**
- * Finds fields that lead into nothing, by the methods of a rule. Where the arguments of a tool or prompt are meant it is
- * a mistake, because a rule that is thought to refuse never does; elsewhere a warning. False where there are mistakes.
+ * Finds fields that cannot exist in the params of a rule's methods. In a condition on calls of tools or prompts this is
+ * a mistake, because a rule that should refuse would never match; elsewhere it is a warning. Returns false if there are
+ * mistakes.
  */
 export function checkMembers(rule: Rule, at: (thing: Condition | RuleAction) => Range, page: Page): boolean {
   const methods = methodsOf(rule);
@@ -84,14 +86,14 @@ export function checkMembers(rule: Rule, at: (thing: Condition | RuleAction) => 
   return isRight;
 }
 
-/** What people call the name of a tool. */
+/** Common wrong names for the member with the tool's name. */
 const CALLED: Readonly<Record<string, string | undefined>> = { tool: "name", tool_name: "name", toolName: "name" };
 
 function inArguments({ text }: Field): string {
   return text.startsWith("/") ? `/arguments${text}` : `arguments.${text}`;
 }
 
-/** The methods that a rule is about, as far as it names them. What is about a tool is about calls. */
+/** The methods that a rule names, or null. A rule with `tool_matches` is about tool calls. */
 function methodsOf({ conditions, actions }: Rule): ReadonlySet<string> | null {
   const flat = conditions.flatMap(flatten);
   const { methods } = narrowMethods(flat);
@@ -101,7 +103,7 @@ function methodsOf({ conditions, actions }: Rule): ReadonlySet<string> | null {
   return isOfTools && !isNarrowed ? new Set(["tools/call"]) : null;
 }
 
-/** Whether a rule is about calls of tools, and not about lists of them. */
+/** Whether a rule is about tool calls, and not about tool lists. */
 export function isAboutCalls(rule: Rule): boolean {
   return methodsOf(rule)?.has("tools/call") ?? !hidesElements(rule);
 }
@@ -110,7 +112,7 @@ function flatten(condition: Condition): readonly Condition[] {
   return condition.is === "all" ? condition.conditions.flatMap(flatten) : [condition];
 }
 
-/** All members that params of these methods may have. Null where one may have any. */
+/** All members that the params of these methods may have. Null if one of them may have any member. */
 function membersOf(methods: ReadonlySet<string>): ReadonlySet<string> | null {
   const known = new Set<string>();
   for (const method of methods) {
@@ -121,14 +123,14 @@ function membersOf(methods: ReadonlySet<string>): ReadonlySet<string> | null {
   return methods.size === 0 ? null : known;
 }
 
-/** A field of the params, and where it is used: in what a rule asks, or in what it does. */
+/** A field of params, and the condition or action that uses it. */
 export interface UsedField {
   readonly field: Field;
   readonly thing: Condition | RuleAction;
   readonly isAsked: boolean;
 }
 
-/** The fields of the params that a rule speaks of. */
+/** All fields of params that a rule uses. */
 export function fieldsOf({ conditions, actions }: Pick<Rule, "conditions" | "actions">): UsedField[] {
   const asked = conditions.flatMap(askedIn);
   const done = actions.flatMap((action) => doneIn(action).map((field) => ({ field, thing: action, isAsked: false })));

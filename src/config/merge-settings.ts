@@ -10,11 +10,14 @@ import type {
   UpstreamSettings,
 } from "./settings.ts";
 
-/** How a proxy is set up, by a policy file and by options that win over it. Null, or left out, is what neither says. */
+/**
+ * The settings of a proxy, merged from a policy file and from options, which take precedence. Null or missing means
+ * that neither sets the value.
+ */
 export interface Settings {
   readonly upstream: UpstreamSettings | null;
   readonly listen: ListenPlace | null;
-  /** Who may come in. Null where nobody comes by HTTP. */
+  /** Who may connect. Null if the proxy does not listen on HTTP. */
   readonly auth: AuthSettings | null;
   readonly deny: readonly Pattern[];
   readonly allow: readonly Pattern[];
@@ -24,32 +27,35 @@ export interface Settings {
   readonly log: LogSettings;
 }
 
-/** Options that win over a policy file. What is left out is as the file says. */
+/** Options that take precedence over a policy file. For a missing option, the setting of the file applies. */
 export interface OwnSettings {
-  /** The server, one of both. It takes the place of the one in the file, with all that belongs to that. */
+  /**
+   * The server, as one of these two. It replaces the one in the policy file, including headers, variables and
+   * directory.
+   */
   readonly command?: readonly string[];
   readonly url?: string;
-  /** Headers and variables are added to those in the file, and take the place of those with the same name. */
+  /** Headers and variables are added to those of the policy file, and replace those with the same name. */
   readonly headers?: ReadonlyMap<string, string>;
   readonly env?: ReadonlyMap<string, string>;
   readonly cwd?: string;
   readonly onLoss?: "exit" | "keep";
   readonly listen?: ListenPlace;
-  /** Takes the place of the tokens or of the keys in the file, with all that belongs to them. */
+  /** Replaces the tokens or the keys of the policy file with all of their settings. */
   readonly auth?: OwnAuth;
-  /** For keys in the file. */
+  /** Used with the JWKS of the policy file. */
   readonly issuer?: string;
   readonly audience?: string;
   readonly deny?: readonly Pattern[];
   readonly allow?: readonly Pattern[];
   readonly limits?: Partial<LimitSettings>;
   readonly timeouts?: Partial<TimeoutSettings>;
-  /** The level takes the place of the classes in the file, too. */
+  /** `level` also replaces the classes of the policy file. */
   readonly audit?: Partial<Pick<AuditSettings, "file" | "level">>;
   readonly log?: Partial<LogSettings>;
 }
 
-/** Who may come in, without a header that names the client: that header is for the policy file to name. */
+/** Who may connect, without the header that names the client: only the policy file can set that header. */
 export type OwnAuth =
   | { readonly kind: "tokens"; readonly file: string }
   | {
@@ -60,7 +66,7 @@ export type OwnAuth =
       readonly scopes: readonly string[];
     };
 
-/** Lays options over what a policy file says, where there is one. */
+/** Merges options with the settings of a policy file, if there is one. */
 export function mergeSettings(file: PolicySettings | null, own: OwnSettings): Settings {
   const listen = own.listen ?? file?.listen ?? null;
   return {
@@ -76,7 +82,7 @@ export function mergeSettings(file: PolicySettings | null, own: OwnSettings): Se
   };
 }
 
-/** The same for the log alone, which is wanted first of all. */
+/** The same for the log alone, which is needed first. */
 export function mergeLog(file: PolicySettings | null, own: OwnSettings["log"]): LogSettings {
   return { ...NO_LOG, ...file?.log, ...own };
 }
@@ -85,7 +91,8 @@ const NO_LOG: LogSettings = { level: null, format: null, file: null };
 
 function mergeUpstream(file: UpstreamSettings | null, own: OwnSettings): UpstreamSettings | null {
   const { headers = NONE, env = NONE, cwd, onLoss } = own;
-  // A token for one server is none of another's business.
+  // Headers and variables of the policy file may contain secrets for its own server, so another server does not get
+  // them.
   if (own.url !== undefined) return { kind: "url", url: own.url, headers, onLoss: onLoss ?? null };
   if (own.command !== undefined) return { kind: "command", command: own.command, env, cwd: cwd ?? null };
   if (file?.kind === "url")
@@ -95,7 +102,7 @@ function mergeUpstream(file: UpstreamSettings | null, own: OwnSettings): Upstrea
 
 const NONE: ReadonlyMap<string, string> = new Map();
 
-/** Names of headers are the same whatever their capitals. */
+/** Header names are compared without regard to letter case. */
 function overHeaders(file: ReadonlyMap<string, string>, own: ReadonlyMap<string, string>): Map<string, string> {
   const names = new Set(Array.from(own.keys(), (name) => name.toLowerCase()));
   return new Map([...Array.from(file).filter(([name]) => !names.has(name.toLowerCase())), ...own]);

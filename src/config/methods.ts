@@ -5,10 +5,10 @@ import type { Condition } from "../rules/rule.ts";
 import type { Page } from "./page.ts";
 import type { Range } from "./source.ts";
 
-/** The methods that conditions leave; null where they cannot be counted. */
+/** The methods that conditions allow; null if they cannot be listed. */
 export type Methods = ReadonlySet<string> | null;
 
-/** The methods that can fulfil all of these conditions, and the condition that took the last one away. */
+/** The methods for which all of these conditions can hold, and the condition that excluded the last one. */
 export function narrowMethods(conditions: readonly Condition[]): { methods: Methods; emptiedBy: Condition | null } {
   let methods: Methods = null;
   let work = MAX_WORK;
@@ -24,7 +24,7 @@ export function narrowMethods(conditions: readonly Condition[]): { methods: Meth
   return { methods, emptiedBy: null };
 }
 
-/** How many names are compared with conditions. No rule that a person writes has so many. */
+/** The limit of comparisons between names and conditions. Rules written by people stay far below it. */
 const MAX_WORK = 1_000_000;
 
 /** The methods that a condition names. */
@@ -33,7 +33,7 @@ export function listMethods(condition: Condition): ReadonlySet<string> | null {
   return condition.is === "method_in" ? condition.texts : null;
 }
 
-/** Whether a message with this method can fulfil a condition. Of conditions about other things: yes. */
+/** Whether a condition can hold for a message with this method. True for conditions about something else. */
 export function isMethodOf(condition: Condition, name: string): boolean {
   if (condition.is === "method_equals") return condition.text === name;
   if (condition.is === "method_in") return condition.texts.has(name);
@@ -45,16 +45,20 @@ export function isMethodOf(condition: Condition, name: string): boolean {
   return !isMethodOf(condition.condition, name);
 }
 
-// Methods of the protocol that are about no tool. In a list, each element stands for one where a rule hides some.
+// Methods that do not involve a tool. Lists are not included, because a rule that hides sees each element's name as the
+// tool.
 const TOOLLESS =
   /^(?:initialize|ping|(?:resources|prompts)\/(?!list$|templates\/list$).*|completion\/complete|logging\/setLevel|roots\/list)$/;
 
-/** What to do about a method that the protocol does not have. */
+/** The suggestion for a method that the protocol does not have. */
 export const VENDORS = "Leave it if a server of yours has it";
 
-/** Looks at the whole name of a method. One that is like a known one is a slip; others are taken for a vendor's. */
+/**
+ * Checks a complete method name. An unknown name that is similar to a known one is a mistake; any other is assumed to
+ * be a vendor's method, with a warning.
+ */
 export function checkMethodName(name: string, range: Range, page: Page): boolean {
-  // What a careless peer would take for a known one is found where rules are checked.
+  // Names that a careless peer would read as a known method are reported when the rule is checked.
   if (isKnownMethod(name) || describeMethod(name) === null) return true;
   const shown = showText(name, 60);
   const meant = nearMethod(name);
@@ -63,15 +67,15 @@ export function checkMethodName(name: string, range: Range, page: Page): boolean
   return meant === null;
 }
 
-/** The known method that was meant by a name that is not known, and is too like it to be another: `tool/call`. */
+/** The known method that a misspelt name such as `tool/call` stands for, or null. */
 function nearMethod(name: string): string | null {
   const words = wordsOf(name);
   const joined = words.join("");
-  // Of a name of four letters too little is left after a slip.
+  // Names shorter than five letters are too short to tell a misspelling from another name.
   if (name.length > MAX_METHOD_CHARACTERS || joined.length < 5) return null;
   for (const known of METHODS) {
     const others = wordsOf(known.name);
-    // In whatever order: `call_tool` is what some libraries call it. Or in one word.
+    // Words may be in any order, because some libraries say `call_tool`, or joined into one word.
     const isSame = others.length === words.length ? isEachLike(words, others) : isLike(joined, others.join(""));
     if (isSame) return known.name;
   }
@@ -96,13 +100,19 @@ function isEachLike(words: readonly string[], others: readonly string[]): boolea
   });
 }
 
-/** Whether one word is the other with a slip of the finger or two. `get` and `set` are two words. */
+/**
+ * Whether two words differ only by one or two typing mistakes. Short words must be equal: `get` and `set` are two
+ * words.
+ */
 function isLike(one: string, other: string): boolean {
   const length = Math.max(one.length, other.length);
   return editDistance(one, other) <= (length < 4 ? 0 : length < 8 ? 1 : 2);
 }
 
-/** A method that no message can have: it looks like a known one to a careless peer, so such messages are refused. */
+/**
+ * Finds a method that no message can have, because a careless peer would read it as a known one and the proxy refuses
+ * such messages.
+ */
 export function findImpostor(condition: Condition): { readonly name: string; readonly known: string | null } | null {
   if (condition.is !== "method_equals" && condition.is !== "method_in") return null;
   for (const name of condition.is === "method_in" ? condition.texts : [condition.text]) {

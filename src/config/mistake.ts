@@ -1,4 +1,4 @@
-/** What kind of mistake it is: for programs, which should not have to read sentences. */
+/** The kind of a mistake, for programs, so that they need not parse messages. */
 export type MistakeCode =
   | "syntax"
   | "unknown-key"
@@ -39,7 +39,7 @@ export type MistakeCode =
   | "unknown-argument"
   | "empty-file";
 
-/** Something in a policy file that has to be mended, or should be looked at. */
+/** A mistake in a policy file that has to be fixed, or a warning. */
 export interface Mistake {
   readonly severity: "error" | "warning";
   readonly code: MistakeCode;
@@ -47,35 +47,35 @@ export interface Mistake {
   /** Lines and columns count from one. */
   readonly line: number;
   readonly column: number;
-  /** The keys that lead there, such as `interceptor.rules[3].priority`. Empty for the file itself. */
+  /** The path of keys, such as `interceptor.rules[3].priority`. Empty for the file itself. */
   readonly path: string;
   readonly message: string;
   /** What to do about it. */
   readonly suggestion: string | null;
-  /** What it is about, as it stands in the file. Secrets are starred out, here and in the line. */
+  /** The source text that the mistake is about. Secrets are starred out, here and in the excerpt. */
   readonly text: string;
   readonly excerpt: Excerpt;
 }
 
-/** The line of a mistake, or what matters of it. */
+/** The line with the mistake, or the relevant part of it. */
 export interface Excerpt {
   readonly text: string;
-  /** What to point at: an index into the text, and a number of characters. */
+  /** The range to mark: an index into the text, and a number of characters. */
   readonly start: number;
   readonly length: number;
 }
 
-/** A part of a file that is not as it should be, found by one who knows only that part. */
+/** A mistake in the text of one value, found by a parser that does not know the rest of the file. */
 export interface Flaw {
   readonly code: MistakeCode;
   readonly message: string;
   readonly suggestion: string | null;
-  /** Where in the text it is. */
+  /** The offset in the text of the value. */
   readonly at: number;
   readonly length: number;
 }
 
-/** Whether reading found a flaw rather than what was looked for. */
+/** Whether a parser returned a flaw instead of a value. */
 export function isFlaw(found: object): found is Flaw {
   return (found as Partial<Flaw>).suggestion !== undefined;
 }

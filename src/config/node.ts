@@ -1,40 +1,42 @@
 import type { Range } from "./source.ts";
 
-/** A value in a YAML file, and where it stands. */
+/** A value in a YAML file, with its position. */
 export type Node = ScalarNode | ListNode | MapNode;
 
 /** A single value. */
 export interface ScalarNode extends Range {
   readonly kind: "scalar";
-  /** Whole numbers that do not fit into a number are big ones; what is beyond all bounds is Infinity. */
+  /** An integer that is not safe as a number is a bigint; one that is too long is Infinity. */
   readonly value: null | boolean | number | bigint | string;
-  /** Whether the file has the very characters of the value, but for quotes: then a place in one is a place in the other. */
+  /**
+   * Whether the source text is the value itself, apart from quotes. An offset in one is then an offset in the other.
+   */
   readonly isVerbatim: boolean;
 }
 
-/** A list. Its items are made when they are asked for. */
+/** A list. Its items are created when they are read. */
 export interface ListNode extends Range {
   readonly kind: "list";
   readonly length: number;
   item(nth: number): Node;
 }
 
-/** Keys and values, in the order of the file. A key may be there twice. */
+/** Keys and values in the order of the file. A key may occur twice. */
 export interface MapNode extends Range {
   readonly kind: "map";
   readonly entries: readonly Entry[];
 }
 
-/** A key and its value. Its place is the key's. */
+/** A key and its value. The range is that of the key. */
 export interface Entry extends Range {
   readonly name: string;
   readonly value: Node;
 }
 
-/** What people call a value. */
+/** The kinds of values, in words for people. */
 export type NodeKind = "nothing" | "flag" | "number" | "text" | "list" | "map";
 
-/** What kind of value it is. */
+/** The kind of a value. */
 export function kindOf(node: Node): NodeKind {
   if (node.kind !== "scalar") return node.kind;
   if (typeof node.value === "string") return "text";
@@ -42,7 +44,7 @@ export function kindOf(node: Node): NodeKind {
   return node.value === null ? "nothing" : "number";
 }
 
-/** A value in a sentence: "not the number 5". */
+/** The kind of a value for use in a sentence: "not a number". */
 export function describe(node: Node): string {
   switch (kindOf(node)) {
     case "nothing":

@@ -1,6 +1,6 @@
 import { LOWER_HEADERS } from "../message/protocol.ts";
 
-/** The headers that our transport sets itself: nobody else does. */
+/** Headers that the transport sets itself, and that a policy file must not set. */
 export const OWN_HEADERS: ReadonlySet<string> = new Set([
   "host",
   "connection",

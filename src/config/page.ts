@@ -5,70 +5,70 @@ import type { Flaw, Mistake, MistakeCode } from "./mistake.ts";
 import type { ScalarNode } from "./node.ts";
 import { openSource, type Range, type Source } from "./source.ts";
 
-/** What reading returns where it found a mistake and said so. */
+/** Returned by a reader that has reported a mistake. */
 export const WRONG: unique symbol = Symbol("wrong");
 export type Wrong = typeof WRONG;
 
-/** The environment, for `${VAR}`. */
+/** The environment variables, for `${VAR}`. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** What is needed to read patterns and expressions: the engines that will run them. */
+/** The engines that compile patterns and expressions. */
 export interface Engines {
-  /** Makes a pattern of its source, or says what is wrong with it. */
+  /** Compiles a pattern, or says what is wrong with it. */
   readonly pattern: (source: string) => RulePattern | Problem;
-  /** Says what is wrong with an expression in CEL; anything else is right. */
+  /** Returns a problem if a CEL expression is wrong; any other value means that it is valid. */
   readonly cel: (expression: string) => unknown;
 }
 
-/** Whether an engine has something to say against what it was given. */
+/** Whether an engine returned a problem. */
 export function isProblem(made: unknown): made is Problem {
   return typeof made === "object" && made !== null && "problem" in made;
 }
 
-/** What an engine has to say against something. */
+/** What an engine says is wrong with a pattern or an expression. */
 export interface Problem {
   readonly problem: string;
-  /** Where in it, if that can be told. */
+  /** The offset in the text, if known. */
   readonly at?: number | null;
 }
 
-/** A file that is being read: what is known of it, and what was found to be wrong. */
+/** A policy file while it is read: its text, its context, and the mistakes found so far. */
 export interface Page {
   readonly source: Source;
   readonly env: Environment;
   readonly engines: Engines;
   readonly facts: Facts;
-  /** The keys that lead to where the reader is. Whoever goes in comes out again. */
+  /** The path of keys to the current value. A reader that adds a key must remove it afterwards. */
   readonly path: (string | number)[];
-  /** The ids of rules, and where each is for the first time. */
+  /** The ids of rules, and the offset of each id's first use. */
   readonly ids: Map<string, number>;
-  /** What rules have in common need not be taken apart for each. */
+  /** Parsed patterns, fields and templates by their text, because rules share them. */
   readonly patterns: Map<string, RulePattern | Flaw>;
   readonly fields: Map<string, Field | Flaw>;
   readonly templates: Map<string, Template | Flaw>;
   wrong(range: Range, code: MistakeCode, message: string, suggestion?: string | null): Wrong;
-  /** A flaw in the text of a scalar. */
+  /** Reports a flaw in the text of a scalar. */
   flawed(node: ScalarNode, flaw: Flaw): Wrong;
   warn(range: Range, code: MistakeCode, message: string, suggestion?: string | null): void;
-  /** Whether so much is wrong that more is only counted: nothing that takes time is worth finding out about it. */
+  /** Whether so many mistakes were found that further ones are only counted. Costly checks can then be skipped. */
   isFull(): boolean;
-  /** How the value that is being read is called: the last key, with its indices. */
+  /** The name of the current value: its last key, with indices. */
   name(): string;
-  /** What was found, in the order of the file. */
+  /** The mistakes found, in the order of the file. */
   mistakes(): Mistake[];
   warnings(): Mistake[];
 }
 
-/** What is known about a file beside its text. */
+/** The context in which a policy file is read. */
 export interface PageOptions {
-  /** How it is called in messages. */
+  /** The name of the file in messages. */
   readonly file: string;
   readonly env: Environment;
   readonly engines: Engines;
   readonly facts?: Facts;
 }
 
-/** Begins to read a file. */
+/** Starts reading a policy file. */
 export function openPage(text: string, { file, env, engines, facts = {} }: PageOptions): Page {
   const source = openSource(text);
   const path: (string | number)[] = [];
@@ -81,7 +81,7 @@ export function openPage(text: string, { file, env, engines, facts = {} }: PageO
       if (severity === "error") beyond++;
       return;
     }
-    // What an alias refers to is read wherever it is referred to.
+    // The target of an alias is read once for each alias, so the same mistake can be found several times.
     const key = `${range.start} ${flaw.code} ${flaw.message}`;
     if (known.has(key)) return;
     known.add(key);
@@ -144,10 +144,10 @@ interface Found {
   readonly path: string;
 }
 
-/** More than anybody mends in one go. */
+/** More mistakes than anybody fixes at once. */
 const MAX_MISTAKES = 1000;
 
-/** Where a flaw of a scalar's text is in the file. */
+/** The range in the file of a flaw in a scalar's text. */
 function locate(node: ScalarNode, { at, length }: Flaw): Range {
   if (!node.isVerbatim || typeof node.value !== "string") return node;
   const quote = (node.end - node.start - node.value.length) / 2;
@@ -155,7 +155,7 @@ function locate(node: ScalarNode, { at, length }: Flaw): Range {
   return { start, end: Math.min(start + Math.max(length, 1), node.end) };
 }
 
-/** Keys and indices as people write them. */
+/** Formats a path of keys and indices. */
 function showPath(path: readonly (string | number)[]): string {
   let shown = "";
   for (const step of path) {

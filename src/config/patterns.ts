@@ -10,19 +10,19 @@ import { type Engines, isProblem } from "./page.ts";
 import { refine, type Shape } from "./shape.ts";
 import { text } from "./values.ts";
 
-/** A pattern for rules: RE2 syntax, unanchored, run in linear time by this engine. */
+/** Compiles a pattern for rules: RE2 syntax, unanchored, run in linear time. */
 export function parseRulePattern(source: string, compile: Engines["pattern"]): RulePattern | Flaw {
   const made = compile(source);
   return isProblem(made) ? explain(source, made.problem) : made;
 }
 
-/** Why a pattern does not compile, for whoever has to write it otherwise. */
+/** Explains why a pattern does not compile, and what to write instead. */
 function explain(source: string, reason: string): Flaw {
   const flaw = { at: 0, length: source.length };
   const shown = showText(source, 80);
   const around = /\(\?<?[=!]/.exec(source);
   if (around !== null && /look(?:ahead|behind)/.test(reason)) {
-    // Lists of names refuse to look behind, too: their check for safety does not know it.
+    // Lists of names refuse lookbehind too, because their safety check does not support it.
     const elsewhere = around[0].startsWith("(?<") ? "" : ". Lists such as tools.deny know it";
     return {
       code: "not-re2",
@@ -66,7 +66,9 @@ function suggestPattern(source: string, reason: string): string {
   return "Pattern must be valid RE2 syntax";
 }
 
-/** The pattern of a rule. Rules share patterns, and some take milliseconds to compile. */
+/**
+ * The pattern of a rule. Compiled patterns are reused, because rules share them and some take milliseconds to compile.
+ */
 export function rulePattern(): Shape<RulePattern> {
   const shape = refine(text({ what: "a regular expression" }), (value, node, page) => {
     let found = page.patterns.get(value);
@@ -76,7 +78,7 @@ export function rulePattern(): Shape<RulePattern> {
   return { ...shape, schema: () => ({ $ref: "#/$defs/pattern" }) };
 }
 
-/** The patterns of a list of names to hide or to show, checked as those of the command line are. */
+/** The patterns of a `deny` or `allow` list, with the same checks as on the command line. */
 export function namePatterns(which: "deny" | "allow"): Shape<readonly Pattern[]> {
   return list(
     refine(text({ what: "a regular expression" }), (value, node, page) => {
@@ -84,7 +86,7 @@ export function namePatterns(which: "deny" | "allow"): Shape<readonly Pattern[]>
         return page.wrong(node, "bad-pattern", `${page.name()} is empty`, "Write a pattern, or take it out");
       try {
         const pattern = parsePattern(value, which);
-        // The names of prompts and resources are not known.
+        // Only tools are checked, because the names of prompts and resources are not known.
         if (page.path[0] === "tools") {
           warnOfToolPattern({ source: value, test: (name) => pattern.expression.test(name) }, node, page);
         }

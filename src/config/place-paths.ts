@@ -5,8 +5,8 @@ import type { PolicySettings } from "./settings.ts";
 import type { MethodInterceptorSettings, ModuleSettings } from "../rules/settings.ts";
 
 /**
- * Makes all paths in a policy absolute. They are relative to the folder of the file, because nobody
- * knows in which directory a client starts us. Names of packages, and of programs on the PATH, stay.
+ * Makes all paths in a policy absolute. They are relative to the folder of the policy file, because a client may start
+ * the proxy in any directory. Package names, and names of programs on the PATH, stay as they are.
  */
 export function placePaths(settings: PolicySettings, folder: string): PolicySettings {
   const { upstream, tools, interceptor, audit, auth, log } = settings;
@@ -43,7 +43,7 @@ export function placePaths(settings: PolicySettings, folder: string): PolicySett
   };
 }
 
-/** Few rules have paths in them; the others stay the same objects. */
+/** Few rules contain paths. The others are not copied. */
 function placeRule(rule: Rule, placeAction: (action: RuleAction) => RuleAction): Rule {
   const hasPath = rule.actions.some(({ does }) => does === "run_script" || does === "transform");
   return hasPath ? { ...rule, actions: rule.actions.map(placeAction) } : rule;

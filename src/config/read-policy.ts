@@ -7,15 +7,15 @@ import { readTree } from "./tree.ts";
 /** The longest policy file that is read. */
 export const MAX_POLICY_CHARACTERS = 4 * 1024 * 1024;
 
-/** What became of a policy file. */
+/** The result of reading a policy file. */
 export interface ReadPolicy {
-  /** Null where there are mistakes. */
+  /** Null if there are mistakes. */
   readonly policy: PolicySettings | null;
   readonly mistakes: readonly Mistake[];
   readonly warnings: readonly Mistake[];
 }
 
-/** Reads a policy file whole, and finds all that is wrong with it at once. Never throws. */
+/** Reads a policy file and finds all mistakes at once. Never throws. */
 export function readPolicy(text: string, options: PageOptions): ReadPolicy {
   if (text.length > MAX_POLICY_CHARACTERS) {
     const page = openPage("", options);
@@ -23,12 +23,12 @@ export function readPolicy(text: string, options: PageOptions): ReadPolicy {
     page.wrong({ start: 0, end: 0 }, "too-large", message, "Put fewer rules into it");
     return { policy: null, mistakes: page.mistakes(), warnings: [] };
   }
-  // Only a mark of how the file is encoded: nobody sees it, and it has no column.
+  // Skip the byte order mark: it is invisible and must not count as a column.
   const page = openPage(text.startsWith("\uFEFF") ? text.slice(1) : text, options);
   const tree = readTree(page);
   let policy: PolicySettings | typeof WRONG = WRONG;
   if (tree === null) {
-    // Not where there was something that could not be read.
+    // The tree can also be empty because of a syntax error.
     if (page.mistakes().length === 0)
       page.warn({ start: 0, end: 0 }, "empty-file", "The file is empty", "Write a policy, or leave out --config");
     policy = POLICY.defaults;

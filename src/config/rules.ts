@@ -8,7 +8,7 @@ import { checkConditions, checkRule } from "./sense.ts";
 import { named, needed, optional, refine, type Shape } from "./shape.ts";
 import { choice, integer, text } from "./values.ts";
 
-// No two rules have the same, whatever else is wrong with them.
+// Ids must be unique, even among rules with other mistakes.
 const ID = refine(
   text({ what: "an id of letters, digits, dots and dashes", pattern: /^[A-Za-z0-9_][\w.:/-]{0,127}$/ }),
   (id, node, page) => {
@@ -24,7 +24,7 @@ const ID = refine(
 
 const NOTHING = Object.freeze({});
 
-// Looked at as soon as they are read: what is wrong with the rest of a rule does not hide it.
+// Checked as soon as they are read, so that other mistakes in the rule do not hide the result.
 const CONDITIONS = refine(list(CONDITION), (conditions, node, page) =>
   checkConditions(conditions, node, page) ? conditions : WRONG,
 );
@@ -73,7 +73,7 @@ const KEYS = map(
   },
 );
 
-/** One rule of a policy, which can match something. */
+/** One rule of a policy. A rule that can never match is a mistake. */
 export const ANY_RULE: Shape<Rule> = refine(KEYS, (values, node, page) => {
   const { id, enabled, direction } = values;
   const rule: Rule = {

@@ -8,7 +8,7 @@ export function isEqualJson(one: Json, other: Json): boolean {
   return one === other || canonicalValue(one) === canonicalValue(other);
 }
 
-/** A text that two conditions share where they ask the same: a pattern is its source, a field its steps. */
+/** A text that is equal for two conditions with the same meaning. Patterns count by source, fields by their steps. */
 export function conditionKey(condition: Condition): string {
   const { is } = condition;
   switch (is) {
@@ -66,7 +66,7 @@ export function conditionKey(condition: Condition): string {
   }
 }
 
-/** A text that two fields share where they lead to the same member. */
+/** A text that is equal for two fields that refer to the same member. */
 export function fieldKey({ steps }: Field): string {
   return steps.length === 1 ? String(steps[0]) : steps.join("\0");
 }

@@ -1,9 +1,9 @@
 import type { ScalarNode } from "./node.ts";
 
-/** What a plain scalar means by YAML 1.2's core schema. `yes`, `no`, `on` and `off` are text there. */
+/** The value of a plain scalar in the core schema of YAML 1.2, where `yes`, `no`, `on` and `off` are text. */
 export function resolvePlain(text: string): ScalarNode["value"] {
   const first = text.charCodeAt(0);
-  // Most begin with a letter that no other kind of value begins with.
+  // Fast path: most scalars begin with a character that cannot begin a number.
   if (first > 0x39 && !WORDS.has(text)) return text;
   const word = WORDS.get(text);
   if (word !== undefined) return word;
@@ -11,7 +11,7 @@ export function resolvePlain(text: string): ScalarNode["value"] {
   return resolveNumber(text) ?? text;
 }
 
-/** The number that a text is, or null. */
+/** The number that a text spells, or null. */
 function resolveNumber(text: string): number | bigint | null {
   if (/^[-+]?\d+$/.test(text) || /^0(?:o[0-7]+|x[\da-fA-F]+)$/.test(text)) {
     if (text.length > MAX_DIGITS) return Infinity;
@@ -24,7 +24,7 @@ function resolveNumber(text: string): number | bigint | null {
   return /^\.(?:nan|NaN|NAN)$/.test(text) ? NaN : null;
 }
 
-/** Reading a longer number would take longer than it is worth. */
+/** Parsing a longer number would take too long. */
 const MAX_DIGITS = 400;
 
 const WORDS = new Map<string, null | boolean>([
@@ -33,7 +33,7 @@ const WORDS = new Map<string, null | boolean>([
   ...["false", "False", "FALSE"].map((word) => [word, false] as const),
 ]);
 
-/** What a scalar with a tag means; undefined where it cannot mean that. */
+/** The value of a tagged scalar; undefined if the text does not fit the tag. */
 export function resolveTagged(tag: string, text: string): ScalarNode["value"] | undefined {
   if (tag === "!!str" || tag === "!") return text;
   const plain = resolvePlain(text);

@@ -13,12 +13,12 @@ import { duration, size } from "./units.ts";
 import { ARGUMENTS, UPSTREAM } from "./upstream.ts";
 import { choice, integer, text } from "./values.ts";
 
-// Every key of a policy file stands here, or in the tables that are named here: what may be written,
-// what it means, and what editors are told about it.
+// Every key of a policy file is defined here or in the tables used here: its values, its meaning, and its description
+// in the JSON Schema.
 
 const NONE = Object.freeze([]);
 const FILE = text({ what: "the path of a file" });
-/** Less than this and the handshake itself would be refused. */
+/** With a lower limit, the handshake itself would be refused. */
 const LEAST_DEPTH = 8;
 const COUNT = integer({ min: 1, max: 1_000_000_000 });
 
@@ -197,7 +197,7 @@ const AUTH: Shape<AuthSettings> = refine(AUTH_KEYS, (given, node, page) => {
   const { tokens, jwks, issuer, audience, scopes, identityHeader } = given;
   const wrong = (message: string, suggestion: string): Wrong =>
     page.wrong(node.kind === "map" ? headOf(node) : node, "wrong-value", message, suggestion);
-  // Whoever was let in has a name already, and it is the one that was checked.
+  // A client that logged in with a token already has a verified name.
   const warnOfHeader = (): void => {
     if (identityHeader === null) return;
     const message = "identity_header has no effect: tokens say who the client is";
@@ -224,7 +224,7 @@ const LOG = map({
   file: optional(FILE, "Where to write it as well.", null),
 });
 
-/** Keys that belong into a section, or into another file. */
+/** Suggestions for keys that belong in a section or in another file. */
 const ELSEWHERE: Meanings = {
   ...belongTo("tools", ["deny", "allow", "pin", "hide", "not_found"]),
   ...belongTo("upstream", ["command", "url", "headers", "env", "cwd", "on_loss"]),
@@ -244,7 +244,7 @@ function belongTo(section: string, keys: readonly string[]): Meanings {
   return Object.fromEntries(keys.map((key) => [key, `It belongs to ${section}: { ${key}: … }`]));
 }
 
-/** A policy file. */
+/** The shape of a whole policy file. */
 export const POLICY = map(
   {
     version: optional(versionShape(), "The version of this format: 1.", 1 as const),

@@ -12,7 +12,7 @@ import type { MapNode, Node } from "./node.ts";
 import type { Page } from "./page.ts";
 import type { Range } from "./source.ts";
 
-/** Finds conditions that can never hold together. `node` is their list. False where it found some. */
+/** Reports conditions that can never hold together. `node` is their list. Returns false if there are any. */
 export function checkConditions(conditions: readonly Condition[], node: Node | undefined, page: Page): boolean {
   const at = (condition: Condition): Range => findCondition(conditions, node, condition) ?? node ?? NOWHERE;
   const found = findContradiction(conditions, (dead) => {
@@ -26,7 +26,10 @@ export function checkConditions(conditions: readonly Condition[], node: Node | u
 const NEVER = "This rule can never match";
 const NOWHERE: Range = { start: 0, end: 0 };
 
-/** Where a condition stands, given the list that it was read from. Few are asked for, so no place is kept. */
+/**
+ * The position of a condition in the list that it was read from. It is searched for, not stored, because it is rarely
+ * needed.
+ */
 function findCondition(conditions: readonly Condition[], node: Node | undefined, wanted: Condition): Range | null {
   if (node?.kind !== "list") return null;
   for (const [nth, condition] of conditions.entries()) {
@@ -45,7 +48,10 @@ function findInside(condition: Condition, node: Node, wanted: Condition): Range 
   return isList ? findCondition(condition.conditions, entry.value, wanted) : null;
 }
 
-/** Finds what cannot be meant by a rule whose conditions can hold: a direction without messages, actions that come too late. */
+/**
+ * Reports contradictions in a rule whose conditions can hold: a direction without messages, or actions that come too
+ * late.
+ */
 export function checkRule(rule: Rule, node: MapNode, page: Page): boolean {
   const valueOf = (key: string): Node | undefined => node.entries.find(({ name }) => name === key)?.value;
   const at = (thing: Condition | RuleAction): Range => {
@@ -113,7 +119,7 @@ export function checkRule(rule: Rule, node: MapNode, page: Page): boolean {
   return checkMembers(rule, at, page);
 }
 
-/** Whether all of these methods are for lists of what is not a tool. */
+/** Whether all of these methods list resources or prompts. */
 function isOfLists(methods: Methods): boolean {
   return (
     methods !== null && methods.size > 0 && [...methods].every((name) => /^(?:resources|prompts)\/.*list$/.test(name))
@@ -130,19 +136,22 @@ function warnAboutRest({ actions }: Rule, at: (action: RuleAction) => Range, pag
   }
 }
 
-/** The conditions that must all hold, without the lists around them. */
+/** The conditions that must all hold, without the `all` lists around them. */
 function flatten(condition: Condition): readonly Condition[] {
   return condition.is === "all" ? condition.conditions.flatMap(flatten) : [condition];
 }
 
-/** Whether a condition can only be judged when the answer is there. */
+/** Whether a condition can only be judged when the response arrives. */
 export function looksAtAnswer(condition: Condition): boolean {
   if (condition.is === "all" || condition.is === "any") return condition.conditions.some(looksAtAnswer);
   if (condition.is === "not") return looksAtAnswer(condition.condition);
   return condition.is.startsWith("result_") || condition.is.startsWith("error_");
 }
 
-/** What a rule can be about, by its methods and its direction: requests and notifications, their answers, both, or nothing. */
+/**
+ * What a rule can match, given its methods and direction: requests and notifications, their responses, both, or
+ * nothing.
+ */
 function findWays(
   methods: Methods,
   direction: "up" | "down" | null,
@@ -169,7 +178,10 @@ function findWays(
 
 const BOTH = { said: true, answered: true };
 
-/** A method that never goes a way itself, among others that do. A rule is about messages or about answers, not both. */
+/**
+ * A method whose own messages are never sent in this direction, among others that are. One rule judges either messages
+ * or responses, not both.
+ */
 function findStray(methods: ReadonlySet<string>, direction: "up" | "down"): string | null {
   const other = direction === "up" ? "server" : "client";
   const strays = [...methods].filter((name) => describeMethod(name)?.sender === other);

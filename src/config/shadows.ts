@@ -5,17 +5,20 @@ import type { Page } from "./page.ts";
 import { conditionKey } from "./same.ts";
 import { looksAtAnswer } from "./sense.ts";
 
-/** Warns of rules that never have a say: one that is judged before matches all that they match, and ends the matter. */
+/**
+ * Warns of rules that never have an effect, because an earlier rule matches everything that they match and ends the
+ * judging.
+ */
 export function warnOfShadows(rules: readonly Rule[], failFast: boolean, page: Page): void {
   const order = rules.filter(({ mode }) => mode !== "off").sort((one, other) => other.priority - one.priority);
-  // Those that can shadow others, by their rarest condition: whatever they shadow has that, too.
+  // The rules that can shadow others, by their rarest condition, which every shadowed rule must have too.
   const byHint = new Map<string, Rule[]>();
   for (const rule of order) {
     let rarest = "";
     let by: Rule | undefined;
     for (const condition of flatten(rule.conditions)) {
       const hint = hintOf(condition);
-      // The longest is likely to be the rarest.
+      // The longest hint is probably the rarest.
       if (hint.length > rarest.length) rarest = hint;
       if (hint !== "") by ??= byHint.get(hint)?.find((other) => isShadowedBy(rule, other, failFast));
     }
@@ -29,7 +32,7 @@ export function warnOfShadows(rules: readonly Rule[], failFast: boolean, page: P
   }
 }
 
-/** It is a warning: among very many rules of one kind some may be missed. */
+/** The limit of similar rules that are compared. It is only a warning, so a few shadowed rules may be missed. */
 const MAX_ALIKE = 100;
 
 function flatten(conditions: readonly Condition[]): readonly Condition[] {
@@ -38,8 +41,8 @@ function flatten(conditions: readonly Condition[]): readonly Condition[] {
 }
 
 /**
- * A text that conditions share where they are the same, and mostly only there; cheaper than all that
- * they say. Empty for those about methods, which can be implied in other ways.
+ * A text that is equal for equal conditions and mostly differs for others, and is cheaper than `conditionKey`. Empty
+ * for conditions on methods, because other conditions can imply them.
  */
 function hintOf(condition: Condition): string {
   const { is } = condition;
@@ -58,7 +61,7 @@ function warn(rule: Rule, by: Rule, page: Page): void {
   page.warn({ start, end: start + 1 }, "shadowed", message, suggestion);
 }
 
-/** Whether nothing is judged after a rule that matched, or the message is not even sent. */
+/** What a matching rule ends: the judging, the message because it is refused, or nothing (null). */
 function findEnd({ mode, actions }: Rule, failFast: boolean): "judging" | "message" | null {
   if (mode !== "on") return null;
   let end: "judging" | null = null;
@@ -73,7 +76,7 @@ function findEnd({ mode, actions }: Rule, failFast: boolean): "judging" | "messa
 function isShadowedBy(rule: Rule, other: Rule, failFast: boolean): boolean {
   if (other.direction !== null && other.direction !== rule.direction) return false;
   const [mine, theirs] = [flatten(rule.conditions), flatten(other.conditions)];
-  // What is let pass on its way up is judged again when the answer comes; what is refused has no answer of the server's.
+  // A request that is allowed is judged again when its response arrives; a refused one has no response from the server.
   const ofAnswers = theirs.some(looksAtAnswer);
   if (mine.some(looksAtAnswer) !== ofAnswers && (ofAnswers || findEnd(other, failFast) !== "message")) return false;
   const keys = new Set(mine.map(conditionKey));
@@ -82,7 +85,7 @@ function isShadowedBy(rule: Rule, other: Rule, failFast: boolean): boolean {
   );
 }
 
-/** Whether all methods that one condition accepts are accepted by the other. */
+/** Whether the second condition accepts all methods that the first one accepts. */
 function implies(one: Condition, other: Condition): boolean {
   if (!other.is.startsWith("method_")) return false;
   const methods = listMethods(one);

@@ -1,46 +1,48 @@
 import type { Node } from "./node.ts";
 import { type Page, WRONG, type Wrong } from "./page.ts";
 
-/** What a value in a policy file must be: reads it, says what is wrong with it, and describes itself to editors. */
+/** Describes a value in a policy file: reads it, reports mistakes in it, and describes itself in the JSON Schema. */
 export interface Shape<T> {
-  /** In a sentence: "a whole number". */
+  /** A description for use in a sentence: "a whole number". */
   readonly what: string;
   read(node: Node, page: Page): T | Wrong;
   schema(): JsonSchema;
 }
 
-/** A piece of JSON Schema. */
+/** A part of a JSON Schema. */
 export type JsonSchema = { readonly [key: string]: unknown };
 
-/** One key of a map: what its value is, and what it is for. */
+/** One key of a map: the shape of its value, and a help text. */
 export interface Key<T> {
   readonly shape: Shape<T>;
   readonly help: string;
-  /** What holds where the key is not there; MISSING where it must be. */
+  /** The value if the key is missing; MISSING if the key is required. */
   readonly fallback: T | typeof MISSING;
-  /** Whether it is for a version to come. */
+  /** Whether it is reserved for a later version. */
   readonly isLater: boolean;
 }
 
-/** Stands for the value of a key that must be there. */
+/** The fallback of a required key. */
 export const MISSING: unique symbol = Symbol("missing");
 
-/** A key that must be there. */
+/** A required key. */
 export function needed<T>(shape: Shape<T>, help: string): Key<T> {
   return { shape, help, fallback: MISSING, isLater: false };
 }
 
-/** A key that may be left out. */
+/** An optional key. */
 export function optional<T, F>(shape: Shape<T>, help: string, fallback: F): Key<T | F> {
   return { shape, help, fallback, isLater: false };
 }
 
-/** A key that is known and described, and does nothing yet: saying so is better than leaving it unread. */
+/**
+ * A key that is reserved and described but does nothing yet. Using it is a mistake, which is better than ignoring it.
+ */
 export function later(shape: Shape<unknown>, help: string): Key<null> {
   return { shape: { ...shape, read: () => WRONG }, help, fallback: null, isLater: true };
 }
 
-/** A shape whose values are made into something else, or found wanting. */
+/** A shape whose values are converted or checked further. */
 export function refine<T, U>(shape: Shape<T>, make: (value: T, node: Node, page: Page) => U | Wrong): Shape<U> {
   return {
     what: shape.what,
@@ -52,7 +54,7 @@ export function refine<T, U>(shape: Shape<T>, make: (value: T, node: Node, page:
   };
 }
 
-/** A shape that the JSON Schema describes once, and that may contain itself. */
+/** A shape that the JSON Schema describes once under `$defs`. It may contain itself. */
 export function named<T>(name: string, what: string, find: () => Shape<T>): Shape<T> {
   return {
     what,

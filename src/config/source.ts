@@ -2,26 +2,26 @@ import { showText } from "../message/text.ts";
 import type { Place } from "../rules/rule.ts";
 import type { Excerpt } from "./mistake.ts";
 
-/** A stretch of a file: offsets, the end not included. */
+/** A range of offsets in a file, without the end. */
 export interface Range {
   readonly start: number;
   readonly end: number;
 }
 
-/** The text of a file, by lines. */
+/** The text of a file, with access by line. */
 export interface Source {
   readonly text: string;
   place(offset: number): Place;
   offset(place: Place): number;
-  /** The text of a stretch, on one line and not too long. */
+  /** The text of a range, on one line and shortened. */
   quote(range: Range): string;
-  /** The line in which a stretch begins. */
+  /** The line in which a range begins. */
   excerpt(range: Range): Excerpt;
-  /** From now on this is shown as stars. */
+  /** Stars out a range from now on. */
   hide(range: Range): void;
 }
 
-/** Opens a text whose places are to be shown to people. */
+/** Opens a text from which excerpts are shown to people. */
 export function openSource(text: string): Source {
   let starts: readonly number[] | undefined;
   const secrets: Range[] = [];
@@ -66,7 +66,8 @@ export function openSource(text: string): Source {
       const line = lineOf(start);
       const from = starts?.[line] ?? 0;
       const to = starts?.[line + 1] ?? text.length;
-      // Of a long line only what is around the place; what stands before it is read, too, to know secrets by their names.
+      // Of a long line, show only the part around the range. The text before it is read too, to recognise secrets by
+      // their names.
       const left = start - from > MAX_EXCERPT_CHARACTERS - 40 ? start - 40 : from;
       const context = Math.max(from, left - MAX_EXCERPT_CHARACTERS);
       const shown = slice(context, Math.min(to, left + MAX_EXCERPT_CHARACTERS))
@@ -86,7 +87,7 @@ export function openSource(text: string): Source {
 const MAX_QUOTED_CHARACTERS = 80;
 const MAX_EXCERPT_CHARACTERS = 160;
 
-// What was meant as a secret may stand where nobody looks for one: under a misspelt key, or in a file that cannot be read.
+// A secret may also be under a misspelt key, or in a file that cannot be parsed.
 const SECRET_BY_NAME =
   /((?:authorization|cookie|token|secret|password|passwd|api[-_]?key)["']?\s*:\s+)("[^"\r\n]*"?|'[^'\r\n]*'?|[^\s"'{[][^,}\r\n]*)/gi;
 const SECRET_IN_URL = /(:\/\/)([^/@\s"']+)(?=@)/g;
@@ -99,7 +100,7 @@ function show(text: string): string {
   return showText(text.replaceAll("\t", " "), MAX_EXCERPT_CHARACTERS);
 }
 
-/** Where each line begins. YAML ends lines at LF, CRLF and CR. */
+/** The offset of each line. YAML ends lines at LF, CRLF and CR. */
 function findLines(text: string): number[] {
   const starts = [0];
   if (text.includes("\r")) {

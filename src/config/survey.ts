@@ -12,21 +12,21 @@ import { type Page, WRONG, type Wrong } from "./page.ts";
 import { resolveTagged } from "./scalar.ts";
 import type { Range } from "./source.ts";
 
-/** Nesting, aliases included. */
+/** The deepest nesting, aliases included. */
 export const MAX_DEPTH = 64;
 
-/** How many values aliases may stand for, all together. */
+/** How many values all aliases together may stand for. */
 const MAX_ALIASED_VALUES = 100_000;
 
-/** What there is to know about the events of a file before anything is made of them. */
+/** What is found out about the events of a file before nodes are created from them. */
 export interface Survey {
-  /** For each event that begins a value, the one that follows the value. */
+  /** For each event that begins a value, the index of the event after that value. */
   readonly next: Int32Array;
-  /** What aliases refer to. */
+  /** The index of the target event, by the index of the alias. */
   readonly targets: ReadonlyMap<number, number>;
 }
 
-/** Walks through a file once: finds where values end, and refuses what would grow without bounds or means nothing. */
+/** Walks over the events once: finds where values end, and refuses unlimited aliases and unknown tags. */
 export function survey(page: Page, events: readonly Event[]): Survey | Wrong {
   const next = new Int32Array(events.length);
   const open: number[] = [];
@@ -60,15 +60,15 @@ export function survey(page: Page, events: readonly Event[]): Survey | Wrong {
   return targets === WRONG ? WRONG : { next, targets };
 }
 
-/** What an alias may refer to. */
+/** The target of an alias. */
 interface Anchored {
   readonly index: number;
-  /** How many values it has, itself included, and how deep it is nested. */
+  /** How many values it has, itself included, and how deep they are nested. */
   readonly size: number;
   readonly height: number;
 }
 
-/** Follows aliases, and looks at tags. Few files have any. */
+/** Resolves aliases and checks tags. Few files have any. */
 function findTargets(page: Page, events: readonly Event[]): Map<number, number> | Wrong {
   const { text } = page.source;
   const targets = new Map<number, number>();

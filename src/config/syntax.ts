@@ -1,7 +1,7 @@
 import type { YAMLException } from "js-yaml";
 import type { Page } from "./page.ts";
 
-/** Says that a file cannot be read, and returns where. */
+/** Reports a syntax error, and returns its offset. */
 export function reportSyntax(page: Page, { reason, mark }: YAMLException): number {
   const at = Math.min(mark?.position ?? 0, page.source.text.length);
   const range = { start: at, end: at + 1 };
@@ -23,8 +23,8 @@ function suggestSyntax(text: string, at: number, reason: string): string | null 
 }
 
 /**
- * The file without the rule in which a place is, without the one before it, where the cause may be,
- * or without the whole top-level key. All else stays where it is.
+ * Versions of the file with one part blanked out: the rule around an offset, the rule before it, which may be the
+ * cause, or the whole top-level key. Everything else keeps its position.
  */
 export function leaveOut(text: string, at: number): string[] {
   const lines = text.split("\n");
@@ -33,7 +33,7 @@ export function leaveOut(text: string, at: number): string[] {
   const rests: string[] = [];
   const item = findBefore(lines, nth, /^ +- +id:/);
   for (const first of [item, findBefore(lines, item - 1, /^ +- +id:/)]) {
-    // What has nothing left in it would be one more mistake.
+    // Blanking out the only item of a key would cause another mistake.
     if (first <= 0 || lines[first - 1].trimEnd().endsWith(":")) continue;
     const indent = lines[first].search(/\S/);
     rests.push(blank(lines, first, (line) => line.search(/\S/) <= indent));
@@ -49,7 +49,7 @@ function findBefore(lines: readonly string[], from: number, pattern: RegExp): nu
   return nth;
 }
 
-/** Lines from one on until another begins, made empty. */
+/** Replaces the lines from `from` up to the next item by spaces. */
 function blank(lines: readonly string[], from: number, isNext: (line: string) => boolean): string {
   let to = from + 1;
   while (to < lines.length && (lines[to].trim() === "" || !isNext(lines[to]))) to++;

@@ -7,7 +7,7 @@ import type { ScalarNode } from "./node.ts";
 import { refine, type Shape } from "./shape.ts";
 import { text } from "./values.ts";
 
-/** The variables that a template may have, beside `param.<field>`. */
+/** The variables of templates, apart from `param.<field>`. */
 export const VARIABLES: readonly string[] = [
   "session_id",
   "method",
@@ -18,7 +18,7 @@ export const VARIABLES: readonly string[] = [
   "direction",
 ] satisfies TemplateVariable["name"][];
 
-/** A text with `${variables}`, taken apart. `$${` stands for `${`. */
+/** Parses a text with `${variables}`. `$${` stands for `${`. */
 export function parseTemplate(text: string): Template | Flaw {
   const parts: (string | TemplateVariable)[] = [];
   let plain = "";
@@ -58,7 +58,7 @@ export function parseTemplate(text: string): Template | Flaw {
   return { text, parts };
 }
 
-/** Where a variable ends. A brace in a quoted key does not end it. */
+/** The offset at which a variable ends. A brace in a quoted key does not end it. */
 function findEnd(text: string, start: number): number {
   let quote = "";
   for (let at = start; at < text.length; at++) {
@@ -88,7 +88,7 @@ function flaw(code: Flaw["code"], message: string, suggestion: string, at: numbe
   return { code, message, suggestion, at, length };
 }
 
-/** A template of a policy. */
+/** A template in a policy file. */
 export function template(what = "text, with variables such as ${tool}"): Shape<Template> {
   const shape = refine(text({ what }), (value, node, page) => {
     let found = page.templates.get(value);

@@ -7,7 +7,7 @@ import { text } from "./values.ts";
 
 const NONE = Object.freeze([]);
 
-/** A file or directory that must not be touched, in a form that can be compared with what a message says. */
+/** A path or glob that can be compared with the paths in a message. */
 function target(what: string, read: (text: string) => TouchPattern[] | PatternProblem): Shape<string> {
   return refine(text({ what }), (value, node, page) => {
     const made = value.includes("\0") ? NUL : read(value);
@@ -38,7 +38,7 @@ const KEYS = map({
   fields: optional(list(field("params"), { min: 1 }), "Where to look; everywhere unless said otherwise.", null),
 });
 
-/** What a message must not lead to. */
+/** The `touches` condition. */
 export const TOUCHES: Shape<Condition> = refine(KEYS, ({ paths, globs, fields }, node, page) => {
   if (paths.length + globs.length > 0) return { is: "touches", paths, globs, fields };
   return page.wrong(node, "missing-key", "touches has neither paths nor globs", 'Add globs: ["**/.env", "~/.ssh/**"]');

@@ -13,7 +13,7 @@ import { rulePattern } from "./patterns.ts";
 import { needed, optional, refine, type Shape } from "./shape.ts";
 import { choice, integer, text } from "./values.ts";
 
-/** What operations of a JSON Patch need beside a path. */
+/** What each operation of a JSON Patch needs in addition to a path. */
 const NEEDS = { add: "value", replace: "value", test: "value", move: "from", copy: "from", remove: null } as const;
 
 const REDACTED = "[redacted]";
@@ -29,7 +29,7 @@ const TRANSFORMS: Readonly<Record<Exclude<TransformSetting["kind"], "module">, C
   redact: {
     help: "Take out secrets and personal data.",
     bare: () => ({ kind: "redact", kinds: ["secrets"], patterns: [], by: REDACTED }),
-    // With patterns of one's own, only those, unless more is asked for.
+    // With patterns, only those are redacted, unless kinds are set as well.
     shape: refine(REDACT, ({ kinds, patterns, by }) => ({
       kind: "redact",
       kinds: kinds ?? (patterns.length > 0 ? [] : ["secrets"]),
@@ -64,7 +64,7 @@ const TRANSFORMS: Readonly<Record<Exclude<TransformSetting["kind"], "module">, C
 const OURS = clause("transform", TRANSFORMS);
 const THEIRS = refine(MODULE, (module): TransformSetting => ({ kind: "module", ...module }));
 
-/** A transform: one of ours with its options, or `{module, export, options}`. */
+/** A transform: a built-in one with its options, or `{module, export, options}`. */
 export const TRANSFORM: Shape<TransformSetting> = {
   what: "a transform such as redact",
   read(node, page) {

@@ -21,12 +21,13 @@ import type { Range } from "./source.ts";
 import { MAX_DEPTH, type Survey, survey } from "./survey.ts";
 import { leaveOut, reportSyntax } from "./syntax.ts";
 
-/** The one YAML document of a page, with the places of everything in it. Null where there is none. */
+/** The YAML document of a page as nodes with positions. Null if the file is empty. */
 export function readTree(page: Page): Node | null | Wrong {
   const events = parse(page.source.text);
   if (!(events instanceof YAMLException)) return growTree(page, events);
   const at = reportSyntax(page, events);
-  // The parser stops at the first thing it cannot read. Without the part that has it, the rest may have something to say.
+  // The parser stops at the first syntax error. Read the file again without the faulty part, to find mistakes in the
+  // rest.
   for (const text of leaveOut(page.source.text, at)) {
     const rest = parse(text);
     if (!(rest instanceof YAMLException)) return growTree(page, rest);
@@ -51,14 +52,14 @@ function growTree(page: Page, events: readonly Event[]): Node | null | Wrong {
   return type === EVENT_POP ? null : grow({ ...found, page, text: page.source.text, events }, 1);
 }
 
-/** What nodes are made from. */
+/** The data that nodes are created from. */
 interface Ground extends Survey {
   readonly page: Page;
   readonly text: string;
   readonly events: readonly Event[];
 }
 
-/** The value that begins with an event. */
+/** Creates the node for the value that begins with an event. */
 function grow(ground: Ground, index: number): Node {
   const event = ground.events[index];
   switch (event.type) {
@@ -101,8 +102,8 @@ function growMap(ground: Ground, start: number, index: number): MapNode {
 }
 
 /**
- * The items of a list are made when they are asked for. Thousands of rules are read one by one, and
- * what each was made from is forgotten before it is old: to keep it all would cost more than to read it.
+ * Creates the items of a list when they are read. Thousands of rules are read one by one, and the nodes of each can be
+ * collected while they are young: keeping all of them would cost more than reading them.
  */
 function growList(ground: Ground, start: number, index: number): ListNode {
   const places: number[] = [];
@@ -129,7 +130,7 @@ function quotesOf({ style }: ScalarEvent): number {
   return style === SCALAR_STYLE_DOUBLE_QUOTED || style === SCALAR_STYLE_SINGLE_QUOTED ? 1 : 0;
 }
 
-/** Where a scalar that is not there would be: at what stands before it, which is mostly its key. */
+/** The position for an empty scalar: that of the value before it, which is mostly its key. */
 function findMissing({ events }: Ground, index: number): Range {
   for (let at = index - 1; at >= 0; at--) {
     const event = events[at];

@@ -21,7 +21,7 @@ export function duration(): Shape<number> {
   };
 }
 
-/** What does not come out even only because of how numbers are kept (1.1s) is a whole number all the same. */
+/** Removes rounding errors: 1.1s is a whole number of milliseconds. */
 function wholeMilliseconds(milliseconds: number): number {
   const rounded = Math.round(milliseconds);
   return Math.abs(milliseconds - rounded) < 1e-6 * Math.max(1, rounded) && milliseconds >= 1e-3
@@ -38,10 +38,10 @@ const DURATION = /^(\d+(?:\.\d+)?)(ms|s|m|h)$/;
 const TIMES = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 };
 type Unit = keyof typeof TIMES;
 
-/** Timers count no further: almost 25 days. */
+/** The longest delay of a timer: almost 25 days. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
-/** What was probably meant. */
+/** A suggestion of what was probably meant. */
 function suggestDuration(text: string): string {
   const pieces = [...text.toLowerCase().matchAll(/(\d+(?:\.\d+)?)\s*([a-zµ]+)/g)];
   let total = 0;
@@ -51,7 +51,7 @@ function suggestDuration(text: string): string {
     total += Number(count) * unit.ms;
   }
   if (!(total > 0 && total <= MAX_TIMER_MS)) return HOW_LONG;
-  // Rounded up: a timeout of nothing would be no time at all.
+  // Rounded up, because a timeout of 0 is not valid.
   total = Math.ceil(total - 1e-6);
   const [unit, ms] = Object.entries(TIMES).findLast(([, each]) => total % each === 0) ?? ["ms", 1];
   return `Write ${Number((total / ms).toFixed(3))}${unit}`;
@@ -67,7 +67,7 @@ const UNITS = [
   { words: /^(?:d|days?)$/, ms: 86_400_000 },
 ];
 
-/** A number of bytes: 10MB, 512KB, or just the number. A kilobyte has 1,024. */
+/** A number of bytes: 10MB, 512KB, or a plain number. A kilobyte has 1,024 bytes. */
 export function size(): Shape<number> {
   return {
     what: "a size such as 10MB",
@@ -96,7 +96,7 @@ export function size(): Shape<number> {
 const SIZE = /^(\d+(?:\.\d+)?) ?(B|KB|KiB|MB|MiB|GB|GiB)?$/;
 const MAX_BYTES = 2 ** 31 - 1;
 
-/** A scalar with a unit in it. A bare number is told which units there are. */
+/** Reads a scalar with a unit. For a number without a unit, the suggestion names the units. */
 function readWord(node: Node, page: Page, what: string, hint: string, units: readonly string[]): string | Wrong {
   if (node.kind === "scalar" && typeof node.value === "string") return node.value;
   if (node.kind !== "scalar" || typeof node.value !== "number") return wrongKind(node, page, what);

@@ -8,8 +8,9 @@ import type { InterceptorSettings } from "../rules/settings.ts";
 import type { Page } from "./page.ts";
 
 /**
- * Warns of rules that block `initialize` because they cannot judge it: an expression about the arguments of a call fails on a
- * message that has none, and what cannot be judged does not pass. Nobody sees that in the rule.
+ * Warns of rules that block `initialize` because they cannot judge it: an expression about the arguments of a call
+ * fails on a message without arguments, and a message that cannot be judged is refused. The rule's text does not show
+ * this.
  */
 export function warnOfUnjudged(rules: readonly Rule[], { onError }: InterceptorSettings["chain"], page: Page): void {
   if (onError === "allow") return;
@@ -24,17 +25,17 @@ export function warnOfUnjudged(rules: readonly Rule[], { onError }: InterceptorS
   }
 }
 
-/** Whether an action only looks on: a rule that has no others lets pass what it cannot judge. */
+/** Whether an action only observes. A rule with only such actions does not refuse messages that it cannot judge. */
 function isWatching(action: RuleAction): boolean {
   return action.does === "log" || action.does === "metric" || (action.does === "webhook" && !action.waits);
 }
 
-/** Asks a rule about the handshake of a plain client. Returns why it cannot answer; null where it can. */
+/** Judges the handshake of an ordinary client by a rule. Returns why it cannot be judged; null if it can. */
 function findDoubt(rule: Rule, page: Page): string | null {
   const expressions = new Map<string, CelTest>();
   for (const expression of expressionsIn([rule])) {
     const made = page.engines.cel(expression);
-    // Where the engine is still missing, the file is read again with it.
+    // If the engine is not loaded yet, the file is read again later with it.
     if (typeof made !== "object" || made === null || !("test" in made)) return null;
     expressions.set(expression, made as CelTest);
   }

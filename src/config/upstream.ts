@@ -6,7 +6,7 @@ import type { UpstreamSettings } from "./settings.ts";
 import { optional, refine, type Shape } from "./shape.ts";
 import { choice, text } from "./values.ts";
 
-/** The words of a command. Nothing here splits them: there is no shell. */
+/** The words of a command. They are not split further, because no shell is involved. */
 const WORDS = list(text({ what: "a word" }), { min: 1 });
 const COMMAND: Shape<readonly string[]> = {
   ...WORDS,
@@ -15,7 +15,7 @@ const COMMAND: Shape<readonly string[]> = {
     if (written !== null)
       return page.wrong(node, "wrong-type", "command must be a list of words, not text", `Write ${showWords(written)}`);
     const words = WORDS.read(node, page);
-    // A program in a directory may have spaces in its name.
+    // The path of a program may contain spaces.
     const split = words === WRONG || words.length > 1 || /[\\/]/.test(words[0]) ? null : splitCommand(words[0]);
     if (split !== null && node.kind === "list") {
       const message = "The program has spaces in its name: there is no shell that splits it";
@@ -25,12 +25,12 @@ const COMMAND: Shape<readonly string[]> = {
   },
 };
 
-/** A list in YAML. What means something else there stands in quotes. */
+/** Formats words as a YAML list, with quotes where they are needed. */
 function showWords(words: readonly string[]): string {
   return `[${words.map((word) => (/^[\w./~][\w./@~+-]*$|^-[\w-]+$/.test(word) ? word : JSON.stringify(word))).join(", ")}]`;
 }
 
-/** What to do with arguments that stand beside the program. */
+/** The suggestion for arguments that are written under a key of their own. */
 export const ARGUMENTS = "Put them behind the program: upstream: { command: [npx, -y, some-server] }";
 
 const UPSTREAM_KEYS = map(

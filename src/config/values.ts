@@ -4,12 +4,12 @@ import { describe, type Entry, kindOf, type MapNode, type Node, type ScalarNode 
 import type { Page, Wrong } from "./page.ts";
 import type { Shape } from "./shape.ts";
 
-/** A value of the wrong kind. */
+/** Reports a value of the wrong kind. */
 export function wrongKind(node: Node, page: Page, what: string, suggestion: string | null = null): Wrong {
   return page.wrong(node, "wrong-type", `${page.name()} must be ${what}, not ${describe(node)}`, suggestion);
 }
 
-/** What a text may be beside any. */
+/** Restrictions on a text. */
 interface TextOptions {
   readonly what?: string;
   readonly pattern?: RegExp;
@@ -17,7 +17,7 @@ interface TextOptions {
   readonly examples?: readonly string[];
 }
 
-/** Text. Not empty, unless that is said: an empty text is mostly a variable that was not set. */
+/** A text. It must not be empty unless allowed: an empty text is mostly a variable that was not set. */
 export function text({ what = "text", pattern, mayBeEmpty = false, examples }: TextOptions = {}): Shape<string> {
   return {
     what,
@@ -42,7 +42,7 @@ export function text({ what = "text", pattern, mayBeEmpty = false, examples }: T
   };
 }
 
-/** One text of a policy, such as the reason of a block or a pattern. */
+/** The longest text of one value, such as a reason or a pattern. */
 const MAX_TEXT_CHARACTERS = 65_536;
 
 function wrongText(node: Node, page: Page, what: string): Wrong {
@@ -93,7 +93,7 @@ function readNumber(node: Node, page: Page, what: string, min: number, max: numb
   return wrongKind(node, page, what, digits ? "Take away the quotes" : null);
 }
 
-/** A number of any size, exact. */
+/** An exact number of any size. */
 export function exactNumber(): Shape<number | bigint> {
   return {
     what: "a number",
@@ -119,14 +119,14 @@ export function flag(): Shape<boolean> {
   };
 }
 
-/** YAML 1.1 had more words for them, and many files still do. */
+/** YAML 1.1 had more words for booleans, and many files still use them. */
 function suggestFlag(node: Node): string | null {
   const word = node.kind === "scalar" && typeof node.value === "string" ? node.value.toLowerCase() : "";
   if (["yes", "on", "true", "y"].includes(word)) return "Write true";
   return ["no", "off", "false", "n"].includes(word) ? "Write false" : null;
 }
 
-/** One of a few words, or of other plain values. */
+/** One of a few words or other plain values. */
 export function choice<const C extends string | boolean | number>(choices: readonly C[]): Shape<C> {
   const what = choices.length === 1 ? String(choices[0]) : `${choices.slice(0, -1).join(", ")} or ${choices.at(-1)}`;
   const words = choices.map(String);
@@ -151,7 +151,7 @@ export function choice<const C extends string | boolean | number>(choices: reado
   };
 }
 
-/** A key that was there before. Returns false. */
+/** Reports a key that occurs twice. Returns false. */
 export function repeated(page: Page, { entries }: MapNode, again: Entry): false {
   const first = entries.find(({ name }) => name === again.name);
   const { line } = page.source.place(first?.start ?? 0);
@@ -160,12 +160,12 @@ export function repeated(page: Page, { entries }: MapNode, again: Entry): false 
   return false;
 }
 
-/** Whether JSON has it. */
+/** Whether a value can be written in JSON. */
 export function isOrdinary(value: ScalarNode["value"]): boolean {
   return typeof value !== "number" || Number.isFinite(value);
 }
 
-/** A number that JSON does not have. */
+/** Reports a number that JSON does not have. */
 export function wrongNumber(node: Node, page: Page): Wrong {
   return page.wrong(
     node,

@@ -7,7 +7,7 @@ import { count, type Reader } from "./reader.ts";
 import type { TermHead } from "./term-head.ts";
 import { readValues, type Value } from "./values.ts";
 
-/** Reads what follows a field that holds an amount. */
+/** Reads a term whose field holds an amount. */
 export function amountTerm(reader: Reader, head: TermHead, field: FieldDefinition): FilterNode | null {
   const { text, mistakes } = reader;
   const { start, operator, fieldEnd, valueStart } = head;
@@ -22,7 +22,7 @@ export function amountTerm(reader: Reader, head: TermHead, field: FieldDefinitio
   }
   const doubled = operator === ":" ? /^(?:>=|<=|>|<)/.exec(values[0].text) : null;
   if (doubled !== null) {
-    // latency:>50ms, as others write it.
+    // `latency:>50ms`, as in other filter languages.
     const rest = text.slice(valueStart, span.end);
     const fix = { ...at, text: "" };
     mistakes.push(
@@ -60,7 +60,7 @@ function readRange(reader: Reader, field: FieldDefinition, head: TermHead, value
     mistakes.push(createMistake({ at: { start, end }, fix }, `${from.text} is one moment. Did you mean `, meant, "?"));
     return null;
   }
-  // A quoted value has its text elsewhere than its own places say.
+  // The text of a quoted value begins after its quote.
   const shift = value.isBare ? start : start + 1;
   const first: Value = { ...value, start: shift, end: shift + dots, text: text.slice(0, dots) };
   const last: Value = { ...value, start: shift + dots + 2, end: shift + text.length, text: text.slice(dots + 2) };

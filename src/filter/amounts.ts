@@ -8,12 +8,12 @@ export interface AmountProblem {
   readonly meant: string | null;
 }
 
-/** Reads an amount of this field. */
+/** Parses an amount of this field. */
 export function parseAmount(field: FieldDefinition, text: string): Amount | AmountProblem {
   return field.name === "time" ? parseTime(text) : parseNumber(field, text);
 }
 
-/** Whether an amount was read. */
+/** Whether an amount was parsed. */
 export function isAmount(read: Amount | AmountProblem): read is Amount {
   return "kind" in read;
 }
@@ -89,7 +89,7 @@ function readDate(match: (string | undefined)[]): Amount | null {
   const [, year = "", month = "", day = "", hour, minute, second, fraction, zone, sign, hours, minutes] = match;
   const date = [Number(year), Number(month), Number(day)];
   const real = new Date(Date.UTC(date[0], date[1] - 1, date[2]));
-  // The thirtieth of February would be read as some other day.
+  // `Date` would turn the 30th of February into another day.
   if (date[0] < 1970 || real.getUTCMonth() !== date[1] - 1 || real.getUTCDate() !== date[2]) return null;
   const dayText = `${year}-${month}-${day}`;
   const base = { kind: "date", lasts: "day", offsetMinutes: null } as const;
@@ -122,7 +122,7 @@ function two(part: number): string {
   return String(part).padStart(2, "0");
 }
 
-/** How long what was written lasts: 12:04 is a minute long, 12:04:25 a second. */
+/** How many milliseconds a time stands for, by its precision: 12:04 is a minute long, 12:04:25 a second. */
 function lastsOf(second: Part, fraction: Part): number {
   return second === undefined ? 60_000 : 1000 / 10 ** (fraction?.length ?? 0);
 }

@@ -1,6 +1,6 @@
 import type { Amount, AmountRange } from "./filter.ts";
 
-/** The numbers a range stands for: from `low` to `high`, which belongs to it where `closed` says so. */
+/** The numbers that a range stands for: from `low` to `high`, which is included if `closed` is true. */
 export interface Bounds {
   readonly low: number;
   readonly high: number;
@@ -8,8 +8,8 @@ export interface Bounds {
 }
 
 /**
- * What a range stands for at this moment. One amount stands for all that round to it as precisely as it
- * is written: 2.1ms is what is shown as 2.1 ms, and 12:04 is that minute.
+ * The bounds of a range at a given time. A single amount stands for everything that rounds to it at the precision in
+ * which it is written: 2.1ms is what is shown as 2.1 ms, and 12:04 is that minute.
  */
 export function boundsOf({ from, to }: AmountRange, now: number): Bounds {
   if (to === null) {
@@ -18,12 +18,12 @@ export function boundsOf({ from, to }: AmountRange, now: number): Bounds {
   }
   const low = momentOf(from, now);
   if (to.kind === "number" || to.kind === "ago") return { low, high: momentOf(to, now), closed: true };
-  // After a range's beginning, a time of day is the next one: 23:50..00:10 goes over midnight.
+  // A time of day at the end of a range is the next one after its beginning: 23:50..00:10 spans midnight.
   const last = to.kind === "clock" ? nextClock(to.parts, low) : momentOf(to, now);
   return { low, high: endOf(to, last), closed: false };
 }
 
-/** The number that an amount is compared as: of a time its beginning, in milliseconds since 1970. */
+/** The number as which an amount is compared. For a time it is its beginning, in milliseconds since 1970. */
 export function momentOf(amount: Amount, now: number): number {
   switch (amount.kind) {
     case "number":
@@ -37,7 +37,7 @@ export function momentOf(amount: Amount, now: number): number {
   }
 }
 
-/** Where an amount ends that begins here. */
+/** The end of an amount that begins at `start`. */
 function endOf(amount: Amount, start: number): number {
   switch (amount.kind) {
     case "number":
@@ -52,7 +52,7 @@ function endOf(amount: Amount, start: number): number {
   }
 }
 
-/** The last time that clocks here showed this. */
+/** The last time that the local clock showed this time of day. */
 function lastClock(parts: readonly number[], now: number): number {
   const today = clockOn(parts, now, 0);
   return today <= now ? today : clockOn(parts, now, -1);

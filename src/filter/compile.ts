@@ -5,23 +5,23 @@ import { hasNoCase } from "./letters.ts";
 import { type CompilePattern, ignoringCase, isPattern } from "./patterns.ts";
 import type { FilterRow } from "./row.ts";
 
-/** A filter that can be asked about rows. */
+/** A compiled filter. */
 export interface CompiledFilter {
-  /** Whether a row fits. One that cannot be judged does not. */
+  /** Whether a row matches. False for a row that cannot be judged. */
   test(row: FilterRow): boolean;
-  /** Whether a row fits; undefined where that cannot be told, because bytes were not kept. */
+  /** Whether a row matches; undefined if that cannot be judged because the bytes were not kept. */
   judge(row: FilterRow): boolean | undefined;
 }
 
-/** What a filter needs to be asked. */
+/** What is needed to compile a filter. */
 export interface CompileOptions {
-  /** What times count back from, in milliseconds since 1970. */
+  /** The time from which relative times count back, in milliseconds since 1970. */
   readonly now: number;
-  /** The engine for patterns. Filters without patterns do not need one. */
+  /** The pattern engine. Only filters with patterns need one. */
   readonly patterns?: CompilePattern | undefined;
 }
 
-/** Makes a filter ready to be asked. It throws only where a pattern is not one, or there is no engine for it. */
+/** Compiles a filter. Throws only if a pattern is not valid or there is no engine for it. */
 export function compileFilter(filter: Filter, options: CompileOptions): CompiledFilter {
   const ask = compileNode(filter.root, options);
   return {
@@ -30,7 +30,7 @@ export function compileFilter(filter: Filter, options: CompileOptions): Compiled
   };
 }
 
-/** The same for each part of a filter that must hold. */
+/** Compiles each top-level part of a filter separately. */
 export function compileParts(filter: Filter, options: CompileOptions): ((row: FilterRow) => boolean | undefined)[] {
   return topLevel(filter).map((node) => {
     const ask = compileNode(node, options);
@@ -38,7 +38,7 @@ export function compileParts(filter: Filter, options: CompileOptions): ((row: Fi
   });
 }
 
-// Numbers, because this is asked a hundred thousand times between two keystrokes.
+// Numbers for speed: a filter runs on a hundred thousand rows between two keystrokes.
 type Answer = typeof YES | typeof NO | typeof UNKNOWN;
 type Ask = (row: FilterRow) => Answer;
 const YES = 1;
@@ -117,7 +117,7 @@ function compileTerm(term: FilterTerm, options: CompileOptions): Ask {
 
 type TextTest = (text: string) => boolean;
 
-/** Reads a field that holds text. */
+/** Creates the reader of a text field. */
 function reading({ name, path }: TextRef): (row: FilterRow) => string | null | undefined {
   if (name === "shown") return (row) => row.shown();
   if (name === "arg" || name === "result" || name === "text") return (row) => row.body(name, path);
@@ -137,9 +137,9 @@ function anyOf(tests: readonly TextTest[]): TextTest {
 }
 
 /**
- * Whether a text contains another, in letters of either case. Without the `u` flag, letters outside
- * ASCII never equal letters of ASCII (the Kelvin sign is not a k). So SQLite, whose lower() knows only
- * ASCII, finds the same. An expression for a plain text is four times as fast as toLowerCase().
+ * Creates a test whether a text contains another, regardless of letter case. Without the `u` flag, letters outside
+ * ASCII never equal ASCII letters (the Kelvin sign is not a k), so that SQLite, whose lower() handles only ASCII, finds
+ * the same rows. A regular expression for a plain text is four times as fast as toLowerCase().
  */
 function finder(wanted: string): TextTest {
   if (hasNoCase(wanted)) return (text) => text.includes(wanted);
@@ -158,7 +158,7 @@ function compilePattern({ field, source, ignoreCase }: FilterTerm & { kind: "mat
     try {
       return made.test(text) ? YES : NO;
     } catch {
-      // The text is longer than the engine searches.
+      // The text is longer than the engine accepts.
       return UNKNOWN;
     }
   };

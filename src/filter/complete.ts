@@ -4,27 +4,27 @@ import { parseFilter } from "./parse.ts";
 import { endOfQuoted } from "./quoted.ts";
 import { endOfBare, matchEnd, type Token } from "./reader.ts";
 
-/** What is being written where the cursor is, and what could be meant. */
+/** What is being typed at the cursor, and the suggestions for it. */
 export interface Completion extends Span {
-  /** A field or a bare word, what follows a field, its value, or something nobody can guess. */
+  /** A field or a bare word, the operator after a field, its value, or something without suggestions. */
   readonly at: "field" | "operator" | "value" | "nothing";
-  /** What was written up to the cursor, without quotes. From `start` to `end` it would be replaced. */
+  /** The text up to the cursor, without quotes. A suggestion replaces the text from `start` to `end`. */
   readonly typed: string;
-  /** The field whose operator or value it is, or which the path before the cursor begins with. */
+  /** The field whose operator or value it is, or with which the path before the cursor begins. */
   readonly field: FieldDefinition | null;
-  /** What is known without having seen any rows. Values that were seen are for the caller to add. */
+  /** The suggestions that do not depend on rows. The caller can add values from rows. */
   readonly offers: readonly Offer[];
 }
 
-/** Something that could stand at the cursor. */
+/** A suggestion. */
 export interface Offer {
   readonly text: string;
   readonly help: string;
 }
 
-/** What could be written at a place in a filter, which need not be a good one. */
+/** The suggestions at a position in a filter, which may have mistakes. */
 export function completeFilter(text: string, cursor: number): Completion {
-  // What comes after the cursor does not change what is being written before it.
+  // The text after the cursor does not change what is being typed before it.
   const { tokens } = parseFilter(text.slice(0, cursor));
   const last = tokens.at(-1);
   if (last === undefined || last.end < cursor) return fieldAt(text, cursor, cursor);

@@ -3,21 +3,21 @@ import { type Filter, type FilterNode, type FilterTerm, topLevel } from "./filte
 import { ignoringCase } from "./patterns.ts";
 import { printNode } from "./print.ts";
 
-/** A condition of a rule, as a policy file writes it. */
+/** A condition of a rule, as written in a policy file. */
 export interface RuleCondition {
   readonly [name: string]: unknown;
 }
 
-/** A filter as the conditions of a rule. */
+/** A filter converted to the conditions of a rule. */
 export interface FilterConditions {
   readonly conditions: readonly RuleCondition[];
-  /** The parts of the filter for which rules have no condition, and why. The rule matches more without them. */
+  /** The parts of the filter that cannot be converted, and why. Without them the rule matches more messages. */
   readonly left: readonly { readonly part: FilterNode; readonly text: string; readonly why: string }[];
-  /** Where a condition says not quite what the filter does. */
+  /** Differences between a condition and the filter. */
   readonly notes: readonly { readonly part: FilterNode; readonly text: string }[];
 }
 
-/** Turns a filter into conditions of a rule, as far as there are some. */
+/** Converts a filter to the conditions of a rule, as far as possible. */
 export function toConditions(filter: Filter): FilterConditions {
   const conditions: RuleCondition[] = [];
   const left: FilterConditions["left"][number][] = [];
@@ -94,7 +94,7 @@ function convertTerm(term: FilterTerm, notes: Notes): RuleCondition | string {
   }
 }
 
-// A policy file takes an empty text for something that was forgotten.
+// A policy file refuses an empty text, because it is mostly a forgotten value.
 const EMPTY = "rules do not look for an empty text";
 
 function anyOf(conditions: readonly RuleCondition[]): RuleCondition {
@@ -105,7 +105,7 @@ function oneOf(values: readonly string[], single: string, several: string): Rule
   return values.length === 1 ? { [single]: values[0] } : { [several]: values };
 }
 
-/** The pattern that finds what a term about text does. */
+/** The pattern that matches the same texts as a term. */
 function patternOf(term: FilterTerm): string {
   switch (term.kind) {
     case "matches":
@@ -117,7 +117,7 @@ function patternOf(term: FilterTerm): string {
     }
     case "equals":
       return `^${term.values.length === 1 ? escapePattern(term.values[0]) : `(?:${alternatives(term.values)})`}$`;
-    // Any text at all: of a field that holds text, nothing else can be asked.
+    // Of these, only `exists` occurs with a text field, and it matches any text.
     case "exists":
     case "word":
     case "within":
@@ -146,7 +146,7 @@ function onBody(root: "param" | "result", path: Steps, term: FilterTerm, notes: 
   return { [`${root}_matches`]: { field, pattern: patternOf(term) } };
 }
 
-/** What a value may be in JSON: a filter compares it as text, a rule as what it is. */
+/** The JSON values that a text may stand for: a filter compares values as text, a rule compares them by type. */
 function jsonValues(text: string): unknown[] {
   if (text === "true" || text === "false" || text === "null") return [text, JSON.parse(text)];
   const number = Number(text);
@@ -170,7 +170,7 @@ function onError(term: FilterTerm, notes: Notes): RuleCondition | string {
   return anyOf(term.values.map((text) => ({ error_message_contains: text })));
 }
 
-/** A path as a policy file writes it. */
+/** A path in the syntax of policy files. */
 function printRulePath(path: Steps): string {
   return path
     .map((step, nth) => {

@@ -1,9 +1,9 @@
-/** What a field holds, which decides what may follow its name. */
+/** What a field holds, which decides which operators may follow its name. */
 export type FieldKind = "text" | "word" | "amount";
 
 /**
- * When a field is known for a message that a breakpoint stops: already with the request, only with
- * the answer, or not before the message has been decided. The time of a stopped message is always now.
+ * When a field is known for a message that a breakpoint stops: with the request, only with the response, or only after
+ * the message has been decided. The time of a stopped message is always now.
  */
 export type Known = "request" | "answer" | "later" | "now";
 
@@ -22,7 +22,7 @@ export type TextField =
   | "id"
   | BodyField;
 
-/** The fields that look into what was said. They are known only where the bytes were kept. */
+/** The fields that look into the body of a message. They are known only if the bytes were kept. */
 export type BodyField = "arg" | "result" | "text";
 
 /** The fields that hold one of a few words. */
@@ -31,28 +31,28 @@ export type WordField = "dir" | "kind" | "class" | "verdict" | "is";
 /** The fields that hold a number. */
 export type AmountField = "latency" | "held" | "bytes" | "sent" | "code" | "score" | "time";
 
-/** Every field a filter can name. */
+/** Every field of the filter language. */
 export type FieldName = TextField | WordField | AmountField;
 
-/** One word that a field can hold, or one state that a row can be in. */
+/** A word that a field can hold, or a state that a row can be in. */
 export interface Word {
   readonly name: string;
-  /** What it means, as a sentence for help pages. */
+  /** Its meaning, as a sentence for help pages. */
   readonly help: string;
   readonly known: Known;
-  /** What people write when they mean it. */
+  /** Other words that people use for it. */
   readonly also: readonly string[];
 }
 
-/** A unit of an amount, and how many of the smallest unit it stands for. */
+/** A unit of an amount, and its size in the smallest unit. */
 export interface Unit {
   readonly name: string;
   readonly factor: number;
-  /** What people write when they mean it. */
+  /** Other words that people use for it. */
   readonly also: readonly string[];
 }
 
-/** All that is known about one field. */
+/** The definition of one field. */
 export interface FieldDefinition {
   readonly name: FieldName;
   readonly kind: FieldKind;
@@ -61,12 +61,12 @@ export interface FieldDefinition {
   readonly known: Known;
   /** Whether a path may follow the name, as in `arg.path`. */
   readonly hasPath: boolean;
-  /** Whether it holds a name, in which nobody looks for an asterisk. */
+  /** Whether it holds a name. An asterisk in a name is then assumed to be meant as a wildcard. */
   readonly isName: boolean;
   readonly words: readonly Word[];
   /** The units of an amount. Empty for a plain number. */
   readonly units: readonly Unit[];
-  /** What people write when they mean it. */
+  /** Other words that people use for it. */
   readonly also: readonly string[];
 }
 
@@ -79,7 +79,7 @@ const DURATIONS: readonly Unit[] = [
   unit("h", 3_600_000, "hr", "hrs", "hour", "hours"),
 ];
 
-/** The units of a time before now, such as `-10m`. */
+/** The units of a relative time, such as `-10m`. */
 export const AGES: readonly Unit[] = [...DURATIONS, unit("d", 86_400_000, "day", "days")];
 
 // A kilobyte has 1,024 bytes, as in a policy file.
@@ -173,13 +173,13 @@ export function findField(name: string): FieldDefinition | undefined {
   return BY_NAME.get(name);
 }
 
-/** The word of a field with this name, in letters of either case, or undefined. */
+/** The word of a field with this name, regardless of letter case, or undefined. */
 export function findWord(field: FieldDefinition, name: string): Word | undefined {
   const small = name.toLowerCase();
   return field.words.find((word) => word.name === small);
 }
 
-/** The one of these that people mean when they write this, or undefined. */
+/** The element for which people also use this word, or undefined. */
 export function findAlso<Named extends { readonly also: readonly string[] }>(
   named: readonly Named[],
   written: string,

@@ -1,39 +1,39 @@
 import type { Steps } from "../text/path.ts";
 import type { AmountField, FieldName, TextField, WordField } from "./fields.ts";
 
-/** Longer filters are not read. It is more than fits into an address that people send each other. */
+/** The longest filter that is parsed. It is longer than what fits into a URL that people share. */
 export const MAX_FILTER_CHARACTERS = 4096;
 
-/** How many terms a filter may have; each value of a list counts. */
+/** How many terms a filter may have. Each value of a list counts as one. */
 export const MAX_TERMS = 256;
 
 /** How deep brackets may be nested. */
 export const MAX_DEPTH = 32;
 
-/** Where something stands in the text of a filter: from `start` up to, and not including, `end`. */
+/** A range in the text of a filter, from `start` up to but not including `end`. */
 export interface Span {
   readonly start: number;
   readonly end: number;
 }
 
-/** A filter that has been read. */
+/** A parsed filter. */
 export interface Filter {
-  /** As it was written. The spans of the nodes are places in it. */
+  /** The text as written. The spans of the nodes refer to it. */
   readonly text: string;
   readonly root: FilterNode;
 }
 
-/** A field as a term names it. A bare word has the field `shown`: it looks at what the row shows. */
+/** A field in a term. A bare word has the field `shown`, which stands for the visible text of the row. */
 export interface FieldRef<Name = FieldName | "shown"> {
   readonly name: Name;
-  /** The path that follows the name. Empty for all fields but `arg` and `result`. */
+  /** The path after the name. Empty for all fields except `arg` and `result`. */
   readonly path: Steps;
 }
 
-/** A field that holds text, or what the row shows. */
+/** A text field, or the visible text of the row. */
 export type TextRef = FieldRef<TextField | "shown">;
 
-/** A part of a filter. All of `all` must hold, one of `any`; where `all` is empty, everything fits. */
+/** A part of a filter. All parts of `all` must hold, and one part of `any`; an empty `all` matches every row. */
 export type FilterNode = Span &
   (
     | { readonly kind: "all" | "any"; readonly of: readonly FilterNode[] }
@@ -41,7 +41,7 @@ export type FilterNode = Span &
     | FilterTerm
   );
 
-/** A part of a filter that asks one field one question. */
+/** A part of a filter that tests one field. */
 export type FilterTerm = Span &
   (
     | { readonly kind: "contains" | "equals"; readonly field: TextRef; readonly values: readonly string[] }
@@ -57,24 +57,26 @@ export type FilterTerm = Span &
       }
   );
 
-/** How an amount is compared. */
+/** The operators that compare amounts. */
 export type Comparison = ">" | ">=" | "<" | "<=";
 
-/** One amount, or all from one to another. */
+/** One amount, or a range of amounts. */
 export interface AmountRange {
   readonly from: Amount;
   readonly to: Amount | null;
 }
 
-/** An amount. `text` is its canonical spelling, and says all the rest. */
+/** An amount. `text` is its canonical spelling, from which the other members follow. */
 export type Amount =
-  /** A number, in the smallest unit of its field; `step` is what its last written digit counts. */
+  /** A number in the smallest unit of its field. `step` is the value of one unit of its last digit. */
   | { readonly kind: "number"; readonly text: string; readonly value: number; readonly step: number }
-  /** So many milliseconds before now. */
+  /** A number of milliseconds before now. */
   | { readonly kind: "ago"; readonly text: string; readonly milliseconds: number }
-  /** A time of day, as hours, minutes, seconds and milliseconds, good for so many milliseconds. */
+  /** A time of day as hours, minutes, seconds and milliseconds, and how many milliseconds it stands for. */
   | { readonly kind: "clock"; readonly text: string; readonly parts: readonly number[]; readonly lasts: number }
-  /** A date: year, month, day, and then as above. A null offset is local time; a day lasts until the next one. */
+  /**
+   * A date: year, month and day, then as above. A null offset means local time; a day lasts until the next day begins.
+   */
   | {
       readonly kind: "date";
       readonly text: string;
@@ -83,19 +85,19 @@ export type Amount =
       readonly offsetMinutes: number | null;
     };
 
-/** The parts of a filter that must all hold. */
+/** The top-level parts of a filter, which must all hold. */
 export function topLevel({ root }: Filter): readonly FilterNode[] {
   return root.kind === "all" ? root.of : [root];
 }
 
-/** Every term of a filter, or of a part of one, in the order in which they are written. */
+/** Every term of a filter or of a part of one, in the order of the text. */
 export function* eachTerm(node: FilterNode): Generator<FilterTerm> {
   if (!("of" in node)) yield node;
   else if (node.kind === "not") yield* eachTerm(node.of);
   else for (const each of node.of) yield* eachTerm(each);
 }
 
-/** Whether a filter has a pattern: then it needs an engine that runs patterns. */
+/** Whether a filter has a pattern, and so needs a pattern engine. */
 export function hasPattern(filter: Filter): boolean {
   for (const term of eachTerm(filter.root)) if (term.kind === "matches") return true;
   return false;

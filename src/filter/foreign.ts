@@ -5,8 +5,7 @@ import { findHead } from "./term-head.ts";
 import type { Value } from "./values.ts";
 
 /**
- * Says so where a bare word is how other languages write something. Read as text it would silently
- * look for the wrong thing.
+ * Reports a bare word that is syntax of another filter language. As text, it would silently search for the wrong thing.
  */
 export function foreignWord(reader: Reader, word: Value): boolean {
   const { text: whole, mistakes } = reader;
@@ -40,15 +39,15 @@ const KEYWORDS = new Map([
 
 const SPACES = /\s+/y;
 
-/** Whether a group or a term of a known field begins here. */
+/** Whether a group or a term with a known field begins here. */
 function beginsPart(text: string, at: number): boolean {
   return text[at] === "(" || findHead(text, at)?.field !== undefined;
 }
 
-/** An operator with space around it, as in `latency > 50ms`. */
+/** Reports an operator with spaces around it, as in `latency > 50ms`. */
 function isOperator({ text: whole, tokens, mistakes }: Reader, { start, end, text }: Value, next: number): boolean {
   const operator = /^(?:!=|>=|<=|==?|[:<>~])/.exec(text)?.[0];
-  // The word itself is the last token; the field would be the one before it.
+  // The last token is the word itself; the one before it would be the field.
   const before = tokens[tokens.length - 2];
   if (operator === undefined || before?.kind !== "text") return false;
   const field = whole.slice(before.start, before.end);

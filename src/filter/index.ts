@@ -1,4 +1,4 @@
-// What other rooms and, later, programs use of the filter language.
+// The exports of the filter language for the rest of the code and, later, for programs.
 export { type Completion, completeFilter, type Offer } from "./complete.ts";
 export { type CompiledFilter, compileFilter, type CompileOptions } from "./compile.ts";
 export { type FilterConditions, type RuleCondition, toConditions } from "./conditions.ts";

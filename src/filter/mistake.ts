@@ -1,33 +1,35 @@
 import { showText } from "../message/text.ts";
 import type { Span } from "./filter.ts";
 
-/** Something in a filter that has to be written otherwise. */
+/** A mistake in a filter. */
 export interface FilterMistake extends Span {
-  /** What is wrong, and where known what was meant. */
+  /** What is wrong and, if known, what was meant. */
   readonly message: string;
-  /** A change of the text that corrects it, or null. */
+  /** An edit of the text that corrects the mistake, or null. */
   readonly fix: Fix | null;
 }
 
-/** A change of the text of a filter: `text` replaces what stands from `start` to `end`. */
+/** An edit of a filter: `text` replaces the range from `start` to `end`. */
 export interface Fix extends Span {
   readonly text: string;
-  /** Where in the message the words of the fix stand, so that they can be a button; null where they are not in it. */
+  /**
+   * The range in the message that shows the fix, so that it can be made a button; null if the message does not show it.
+   */
   readonly label: Span | null;
 }
 
-/** What a filter looks like after a fix. */
+/** The text of a filter after a fix. */
 export function applyFix(text: string, { start, end, text: replacement }: Fix): string {
   return text.slice(0, start) + replacement + text.slice(end);
 }
 
-/** Where a mistake is, and what would correct it. */
+/** The range of a mistake, and its fix. */
 interface Place {
   readonly at: Span;
   readonly fix?: (Span & { readonly text: string }) | undefined;
 }
 
-/** Makes a mistake. Where there is a `label`, it stands between what is said before and after it. */
+/** Creates a mistake. Its message is `before`, `label` and `after`. */
 export function createMistake({ at, fix }: Place, before: string, label?: string, after = ""): FilterMistake {
   const shown = label === undefined ? "" : show(label);
   const place = label === undefined ? null : { start: before.length, end: before.length + shown.length };
@@ -39,7 +41,10 @@ export function createMistake({ at, fix }: Place, before: string, label?: string
   };
 }
 
-/** A piece of a filter as messages show it: nothing in it drives a terminal or hides text, and a long one is cut. */
+/**
+ * A part of a filter for use in a message: shortened, and with characters escaped that could control a terminal or hide
+ * text.
+ */
 export function show(text: string): string {
   return showText(text, MAX_SHOWN_CHARACTERS);
 }

@@ -20,23 +20,23 @@ import { starInText } from "./stars.ts";
 import { readTerm } from "./term.ts";
 import { findHead } from "./term-head.ts";
 
-/** What became of reading a filter. */
+/** The result of parsing a filter. */
 export interface Parsed {
-  /** Null where there is a mistake. */
+  /** Null if there is a mistake. */
   readonly filter: Filter | null;
-  /** All mistakes, in the order of their places. */
+  /** All mistakes, in the order of the text. */
   readonly mistakes: readonly FilterMistake[];
-  /** The pieces of the text, in their order, for colours and completion. They are there with mistakes, too. */
+  /** The tokens of the text in order, for colours and completion. They exist even if there are mistakes. */
   readonly tokens: readonly Token[];
 }
 
-/** How a filter is read. */
+/** Options of the parser. */
 export interface ParseOptions {
-  /** Checks patterns. Without it they are taken as they are; see `hasPattern`. */
+  /** Checks patterns. Without it they are not checked; see `hasPattern`. */
   readonly patterns?: CompilePattern | undefined;
 }
 
-/** Reads a filter. It never throws, and takes time in proportion to the text. */
+/** Parses a filter. Never throws, and takes linear time. */
 export function parseFilter(text: string, { patterns }: ParseOptions = {}): Parsed {
   if (text.length > MAX_FILTER_CHARACTERS) {
     const at = { start: MAX_FILTER_CHARACTERS, end: text.length };
@@ -54,7 +54,7 @@ function empty({ length }: string): FilterNode {
   return { kind: "all", of: [], start: length, end: length };
 }
 
-/** The whole text: what is left over after a part is a bracket that was never opened. */
+/** Reads the whole text. Text that is left after the filter begins with an unmatched closing bracket. */
 function readWhole(reader: Reader): FilterNode | null {
   const root = readEither(reader, 0);
   while (reader.at < reader.text.length) {
@@ -68,7 +68,7 @@ function readWhole(reader: Reader): FilterNode | null {
   return root;
 }
 
-/** Alternatives, with `or` between them. */
+/** Reads alternatives, separated by `or`. */
 function readEither(reader: Reader, depth: number): FilterNode | null {
   const nodes = [readBoth(reader, depth, null)];
   for (let word = readKeyword(reader, "or"); word !== null; word = readKeyword(reader, "or")) {
@@ -77,7 +77,7 @@ function readEither(reader: Reader, depth: number): FilterNode | null {
   return join("any", nodes);
 }
 
-/** What stands side by side. `after` is the "or" before it. */
+/** Reads parts that must all hold. `after` is the `or` before them. */
 function readBoth(reader: Reader, depth: number, after: Span | null): FilterNode | null {
   const { text, mistakes } = reader;
   const nodes: (FilterNode | null)[] = [];
@@ -92,7 +92,7 @@ function readBoth(reader: Reader, depth: number, after: Span | null): FilterNode
       isGood = false;
     }
     if (isOver && lonely === null && nodes.length === 0) {
-      // Empty brackets are for whoever reads those.
+      // Empty brackets are reported by `readBrackets`.
       if (isKeyword(text, at, "or")) mistakes.push(lonelyWord(text, { start: at, end: at + 2 }, "before"));
       isGood = false;
     }
@@ -112,7 +112,7 @@ function readBoth(reader: Reader, depth: number, after: Span | null): FilterNode
 }
 
 function lonelyWord(text: string, word: Span, side: "before" | "after"): FilterMistake {
-  // The space on one side goes with the word.
+  // The fix also removes the space on one side of the word.
   const start = side === "after" ? text.slice(0, word.start).trimEnd().length : word.start;
   const rest = text.slice(word.end);
   const end = side === "before" ? text.length - rest.trimStart().length : word.end;
@@ -139,7 +139,7 @@ function readKeyword(reader: Reader, word: "or" | "and"): Span | null {
   return { start, end: reader.at };
 }
 
-/** One part, perhaps with a minus. It always reads at least one character. */
+/** Reads one part, with or without a minus. Always consumes at least one character. */
 function readOne(reader: Reader, depth: number): FilterNode | null {
   const { text, at: start, mistakes } = reader;
   if (text[start] !== "-") return readPrimary(reader, depth);
@@ -151,7 +151,7 @@ function readOne(reader: Reader, depth: number): FilterNode | null {
     return null;
   }
   if (text[reader.at] === "-") {
-    // Nobody negates twice: --force is an option of some command.
+    // Nobody negates twice: `--force` is a command-line option that is searched for as text.
     reader.at = endOfBare(text, start);
     const at = { start, end: reader.at };
     const quoted = quote(text.slice(start, reader.at));

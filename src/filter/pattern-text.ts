@@ -2,13 +2,13 @@ import { createMistake } from "./mistake.ts";
 import { explainPattern, isPattern } from "./patterns.ts";
 import { endOfRun, isBoundary, matchEnd, note, type Reader } from "./reader.ts";
 
-/** A pattern as a filter writes it: between slashes. */
+/** A pattern in a filter, written between slashes. */
 export interface PatternText {
   readonly source: string;
   readonly ignoreCase: boolean;
 }
 
-/** Reads the pattern that begins here with its slash; null where it is a mistake. */
+/** Reads the pattern that begins with the slash at the current position; null if it has a mistake. */
 export function readPattern(reader: Reader): PatternText | null {
   const { text, at: start } = reader;
   const slash = endOfPattern(text, start + 1);
@@ -39,17 +39,17 @@ export function readPattern(reader: Reader): PatternText | null {
   return { source, ignoreCase: flags === "i" };
 }
 
-/** A pattern as a filter writes it. */
+/** A pattern in the syntax of filters. */
 export function printPattern({ source, ignoreCase }: PatternText): string {
   return `/${escapeSlashes(source)}/${ignoreCase ? "i" : ""}`;
 }
 
 const LETTERS = /[A-Za-z]+/y;
 
-// What other languages allow behind a pattern. Other letters belong to a path whose slash was not escaped.
+// Flags of patterns in other languages. Any other letters are part of a path whose slash was not escaped.
 const FLAGS = /^[dgimsuvxy]{0,3}$/;
 
-/** The slash that ends a pattern, or null. A slash that follows a backslash belongs to the pattern. */
+/** The offset of the slash that ends a pattern, or null. A slash after a backslash is part of the pattern. */
 function endOfPattern(text: string, start: number): number | null {
   for (let at = start; at < text.length; at++) {
     if (text[at] === "\\") at++;
@@ -58,7 +58,7 @@ function endOfPattern(text: string, start: number): number | null {
   return null;
 }
 
-/** A slash in the middle, as in `~/^/etc/`. */
+/** Reports an unescaped slash inside a pattern, as in `~/^/etc/`. */
 function unescapedSlash(reader: Reader, start: number, slash: number): null {
   const { text } = reader;
   const end = endOfRun(text, slash);

@@ -1,31 +1,31 @@
 import { createMistake, type FilterMistake, show } from "./mistake.ts";
 
-/** A pattern that can be run. It may throw where a text is too long for it; such a row cannot be judged. */
+/** A compiled pattern. It may throw if a text is too long; the row then cannot be judged. */
 export interface FilterPattern {
   test(text: string): boolean;
 }
 
 /**
- * Turns the source of a pattern into one that can be run, or says what is wrong with it. The engine must
- * be one of linear time with the syntax of RE2; the one that rules use fits.
+ * Compiles a pattern, or says what is wrong with it. The engine must run in linear time and use RE2 syntax, like the
+ * engine for rules.
  */
 export type CompilePattern = (source: string) => FilterPattern | { readonly problem: string };
 
-/** Whether a pattern was made. */
+/** Whether a pattern compiled. */
 export function isPattern(made: ReturnType<CompilePattern>): made is FilterPattern {
   return "test" in made;
 }
 
-/** The source of a pattern that looks at letters of either case. */
+/** The source of a pattern that ignores letter case. */
 export function ignoringCase(source: string): string {
   return `(?i)${source}`;
 }
 
-/** What is wrong with a pattern whose source begins here in the text of a filter. */
+/** Describes what is wrong with a pattern whose source begins at `start` in the text of a filter. */
 export function explainPattern(source: string, problem: string, start: number): FilterMistake {
   const { reason, index } = findPlace(source, problem);
   const end = start + source.length;
-  // What is missing at the end is shown at the slash that comes there.
+  // If something is missing at the end, mark the closing slash.
   const at = index === null ? { start, end } : { start: start + index, end: Math.min(start + index + 1, end + 1) };
   const place = index === null ? "" : ` at ${index + 1}`;
   return createMistake({ at }, `Not a pattern: ${show(reason)}${place}`);
@@ -48,7 +48,7 @@ function findPlace(source: string, problem: string): { reason: string; index: nu
   return { reason: fragment === "" ? plain : `${plain} ${fragment}`, index: index < 0 ? null : index };
 }
 
-// What the engine says, in the words of someone who is looking at the pattern.
+// The error messages of the engine in plainer words.
 const REASONS = new Map([
   ["missing argument to repetition operator", "nothing is repeated by"],
   ["invalid nested repetition operator", "two repetitions in a row:"],
@@ -59,7 +59,7 @@ const REASONS = new Map([
   ["invalid or unsupported Perl syntax", "unknown group"],
 ]);
 
-/** Where the closing bracket is that was never opened. */
+/** The offset of the unmatched closing parenthesis, or null. */
 function findUnopened(source: string): number | null {
   let open = 0;
   let inClass = false;
@@ -69,7 +69,7 @@ function findUnopened(source: string): number | null {
     else if (inClass) inClass = character !== "]";
     else if (character === "[") {
       inClass = true;
-      // A bracket in first place is itself.
+      // A closing bracket in first place is a literal character.
       if (source[at + 1] === "^") at++;
       if (source[at + 1] === "]") at++;
     } else if (character === "(") open++;

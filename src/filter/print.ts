@@ -4,7 +4,7 @@ import type { AmountRange, FieldRef, Filter, FilterNode } from "./filter.ts";
 import { quote } from "./quoted.ts";
 import { printPattern } from "./pattern-text.ts";
 
-/** The canonical text of a filter. Reading it gives the same filter. */
+/** The canonical text of a filter. Parsing it gives the same filter. */
 export function printFilter({ root }: Filter): string {
   return printNode(root);
 }
@@ -42,7 +42,7 @@ function inBrackets(node: FilterNode): string {
   return `(${printNode(node)})`;
 }
 
-/** A field and its path, as a filter writes them. */
+/** A field and its path in the syntax of filters. */
 export function printField({ name, path }: FieldRef): string {
   return `${name}${printPath(path)}`;
 }
@@ -66,10 +66,10 @@ function printValues(values: readonly string[]): string {
   return values.map((value) => (PLAIN_VALUE.test(value) ? value : quote(value))).join(",");
 }
 
-// What could be read as something else stands in quotes, though not all of it would have to.
+// Values that could be read as something else are quoted, including some that would not need quotes.
 const PLAIN_VALUE = /^[^\s"(),*:=<>~!][^\s"(),*]*$/;
 
-/** A text that is looked for in what the row shows. */
+/** A text that is searched for in the visible text of the row. */
 function printText(text: string): string {
   const isPlain = PLAIN_TEXT.test(text) && !WORDS.test(text) && findField(text) === undefined;
   return isPlain ? text : quote(text);

@@ -1,14 +1,17 @@
 import { createMistake } from "./mistake.ts";
 import { note, type Reader, type TokenKind } from "./reader.ts";
 
-/** Reads the quoted text that begins here. Where it is not closed, that is a mistake and the rest of the filter is in it. */
+/**
+ * Reads the quoted text at the current position. If the quote is not closed, that is a mistake, and the text extends to
+ * the end.
+ */
 export function readQuoted(reader: Reader, kind: TokenKind): string {
   const { text, at: start } = reader;
   const end = endOfQuoted(text, start);
   reader.at = end ?? text.length;
   note(reader, kind, start);
   if (end !== null) return unquote(text.slice(start + 1, end - 1));
-  // A lone backslash at the end would take the quote that is added for its own.
+  // A single backslash at the end would escape the quote that the fix adds.
   const closing = text.endsWith("\\") && !text.endsWith("\\\\") ? '\\"' : '"';
   reader.mistakes.push(
     createMistake(
@@ -19,7 +22,7 @@ export function readQuoted(reader: Reader, kind: TokenKind): string {
   return unquote(text.slice(start + 1));
 }
 
-/** Behind the quote that closes the text that begins here, or null. */
+/** The offset after the closing quote of the text that begins at `start`, or null. */
 export function endOfQuoted(text: string, start: number): number | null {
   for (let at = start + 1; at < text.length; at++) {
     if (text[at] === "\\") at++;
@@ -28,12 +31,12 @@ export function endOfQuoted(text: string, start: number): number | null {
   return null;
 }
 
-/** A text in quotes, as a filter writes it. */
+/** A quoted text in the syntax of filters. */
 export function quote(text: string): string {
   return `"${text.replaceAll(/["\\]/g, "\\$&")}"`;
 }
 
-// Before anything else a backslash is itself: "C:\new" is what it looks like.
+// A backslash escapes only a quote or a backslash; otherwise it is literal, so that "C:\new" needs no escape.
 function unquote(inner: string): string {
   return inner.replaceAll(/\\(["\\])/g, "$1");
 }

@@ -2,38 +2,38 @@ import { type FilterNode, MAX_TERMS, type Span } from "./filter.ts";
 import { createMistake, type FilterMistake } from "./mistake.ts";
 import type { CompilePattern } from "./patterns.ts";
 
-/** What a piece of a filter is. */
+/** The kind of a token. */
 export type TokenKind = "bracket" | "keyword" | "minus" | "field" | "operator" | "value" | "comma" | "pattern" | "text";
 
-/** A piece of the text of a filter. What is between pieces is space. */
+/** A token in the text of a filter. Between tokens there is only whitespace. */
 export interface Token extends Span {
   readonly kind: TokenKind;
 }
 
-/** The reading of one filter: the text, how far it has been read, and what has been found. */
+/** The state of parsing one filter: the text, the position, and what was found. */
 export interface Reader {
   readonly text: string;
   at: number;
-  /** How many terms there may still be. */
+  /** How many more terms are allowed. */
   termsLeft: number;
-  /** Whether there was too much, and the rest was not read: what is missing then is not a mistake. */
+  /** Whether a limit was reached and the rest was not read. What is missing then is not reported as a mistake. */
   hasGivenUp: boolean;
   readonly tokens: Token[];
   readonly mistakes: FilterMistake[];
   readonly patterns: CompilePattern | null;
 }
 
-/** Begins to read. */
+/** Starts parsing a text. */
 export function createReader(text: string, patterns: CompilePattern | null): Reader {
   return { text, at: 0, termsLeft: MAX_TERMS, hasGivenUp: false, tokens: [], mistakes: [], patterns };
 }
 
-/** Notes a piece that begins at `start` and ends where the reader stands. */
+/** Adds a token from `start` to the current position. */
 export function note(reader: Reader, kind: TokenKind, start: number): void {
   if (reader.at > start) reader.tokens.push({ kind, start, end: reader.at });
 }
 
-/** Counts a term. Where there are too many, the rest is not read. */
+/** Counts a term. If there are too many, the rest is not read. */
 export function count<Node extends FilterNode>(reader: Reader, node: Node, terms = 1): Node | null {
   if (reader.termsLeft >= terms) {
     reader.termsLeft -= terms;
@@ -43,24 +43,24 @@ export function count<Node extends FilterNode>(reader: Reader, node: Node, terms
   return null;
 }
 
-/** Says that there is too much, and does not read the rest. */
+/** Reports that a limit was reached, and skips the rest. */
 export function giveUp(reader: Reader, at: Span, message: string): void {
   reader.mistakes.push(createMistake({ at }, message));
   reader.hasGivenUp = true;
   reader.at = reader.text.length;
 }
 
-/** Goes on behind what is space here. */
+/** Skips whitespace. */
 export function skipSpace(reader: Reader): void {
   reader.at = matchEnd(SPACES, reader.text, reader.at);
 }
 
-/** Where the bare text ends that begins here. */
+/** The end of the bare text that begins at an offset. */
 export function endOfBare(text: string, at: number): number {
   return matchEnd(BARE, text, at);
 }
 
-/** Where the next space is. Brackets at the end that were not opened in between belong to what is around it. */
+/** The offset of the next whitespace, or of a closing bracket before it that has no opening bracket after `at`. */
 export function endOfRun(text: string, at: number): number {
   let end = matchEnd(NOT_SPACE, text, at);
   let open = 0;
@@ -74,17 +74,17 @@ export function endOfRun(text: string, at: number): number {
   return end;
 }
 
-/** Whether what was read so far may end here: at a space, a closing bracket or the end. */
+/** Whether a part may end here: at whitespace, a closing bracket or the end of the text. */
 export function isBoundary(text: string, at: number): boolean {
   return at >= text.length || text[at] === ")" || isSpace(text, at);
 }
 
-/** Whether a space is here. */
+/** Whether there is whitespace at an offset. */
 export function isSpace(text: string, at: number): boolean {
   return matchEnd(SPACES, text, at) > at;
 }
 
-/** Where a match of this sticky expression ends that begins here. */
+/** The end of the match of a sticky expression at an offset, or the offset itself without a match. */
 export function matchEnd(expression: RegExp, text: string, at: number): number {
   expression.lastIndex = at;
   return expression.test(text) ? expression.lastIndex : at;

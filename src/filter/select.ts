@@ -2,16 +2,16 @@ import { type CompiledFilter, type CompileOptions, compileParts } from "./compil
 import { type Filter, type FilterNode, topLevel } from "./filter.ts";
 import type { FilterRow } from "./row.ts";
 
-/** How a caller's row is looked at. It may return the same cursor each time, moved to that row. */
+/** Gives access to a caller's row. It may return the same cursor each time, moved to the row. */
 export type ViewRow<Row> = (row: Row) => FilterRow;
 
-/** The rows that fit, and how many could not be judged because their bytes were not kept. */
+/** The rows that match, and how many could not be judged because their bytes were not kept. */
 export interface Selection<Row> {
   readonly rows: readonly Row[];
   readonly unjudged: number;
 }
 
-/** Picks the rows that fit. */
+/** Selects the rows that match. */
 export function selectRows<Row>(filter: CompiledFilter, rows: Iterable<Row>, view: ViewRow<Row>): Selection<Row> {
   const fitting: Row[] = [];
   let unjudged = 0;
@@ -23,7 +23,7 @@ export function selectRows<Row>(filter: CompiledFilter, rows: Iterable<Row>, vie
   return { rows: fitting, unjudged };
 }
 
-/** How many rows fit a filter, and how many would fit it without one of its parts. */
+/** How many rows match a filter, and how many would match without one of its parts. */
 export interface Counts {
   readonly rows: number;
   readonly fitting: number;
@@ -31,7 +31,7 @@ export interface Counts {
   readonly without: readonly { readonly part: FilterNode; readonly fitting: number }[];
 }
 
-/** Counts what would fit without each part of a filter, for when nothing fits all of them. */
+/** Counts how many rows would match without each part of a filter, to help when no row matches all parts. */
 export function countWithout<Row>(
   filter: Filter,
   rows: Iterable<Row>,
@@ -49,7 +49,7 @@ export function countWithout<Row>(
       const fits = asks[part](seen);
       if (fits === true) continue;
       if (fits === undefined) unknown++;
-      // Two parts that do not hold: leaving out one of them does not help.
+      // If two parts do not hold, leaving out one of them does not help.
       failed++;
       last = part;
     }

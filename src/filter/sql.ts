@@ -3,48 +3,48 @@ import { type FieldRef, type Filter, type FilterNode, type FilterTerm, topLevel 
 import { hasNoCase, isAscii } from "./letters.ts";
 import { printNode } from "./print.ts";
 
-/** The SQL for a field of the rows: an expression, which is NULL where the row does not have it. */
+/** The SQL expression for a field. It is NULL if the row does not have the value. */
 export interface SqlColumn {
   readonly sql: string;
-  /** SQL that is true where the value is known. Without it, it always is. */
+  /** An SQL expression that is true if the value is known. Without it, the value is always known. */
   readonly known?: string | undefined;
 }
 
 /**
- * The column for a field, or null where there is none. A bare word has the name `shown`; a state has
- * the name `is:refused` and so on, and its expression is true or false. Text columns compare by their bytes
- * (BINARY, which is the default). What is returned goes into the SQL as it is: it must not come from outside.
+ * Returns the column for a field, or null if there is none. A bare word has the name `shown`; a state has a name such
+ * as `is:refused`, and its expression is true or false. Text columns must compare by bytes (BINARY, the default). The
+ * returned text is inserted into the SQL unescaped, so it must not come from user input.
  */
 export type FindColumn = (name: FieldRef["name"] | `is:${string}`, path: FieldRef["path"]) => SqlColumn | string | null;
 
-/** A filter as far as SQLite can judge it. */
+/** The part of a filter that SQLite can evaluate. */
 export interface SqlFilter {
-  /** For behind WHERE. It holds for every row that fits, and without a rest for no other. */
+  /** The expression for WHERE. It holds for every row that matches and, if `rest` is null, for no other. */
   readonly where: string;
   readonly parameters: readonly (string | number)[];
-  /** What must still be asked of the rows that SQLite finds; null where nothing is left. */
+  /** The filter that must still be applied to the rows that SQLite returns; null if there is none. */
   readonly rest: Filter | null;
 }
 
-/** How a filter becomes SQL. */
+/** Options of the conversion to SQL. */
 export interface SqlOptions {
   readonly now: number;
   /**
-   * Makes an expression that is 1, 0 or NULL exactly where the filter says yes, no or unknown, so that
-   * rows that could not be judged can be counted, as far as there is no rest. Without it, no and unknown are the same, and an index
-   * on a column can be used.
+   * Makes an expression that is 1, 0 or NULL exactly if the filter says yes, no or unknown, so that rows that cannot be
+   * judged can be counted, as long as `rest` is null. Without it, no and unknown are not distinguished, and SQLite can
+   * use an index on a column.
    */
   readonly exact?: boolean;
 }
 
-/** The part of a filter that SQLite can judge as we do, and the rest. */
+/** Splits a filter into the part that SQLite evaluates with the same result, and the rest. */
 export function toSql(filter: Filter, column: FindColumn, options: SqlOptions): SqlFilter {
   const context: Context = { column, now: options.now, isExact: options.exact === true };
   const pieces: Piece[] = [];
   const rest: FilterNode[] = [];
   for (const part of topLevel(filter)) {
     const piece = translate(context, part, false);
-    // What holds for more rows than fit is not exact.
+    // An expression that also holds for other rows is not exact.
     if (piece !== null && (piece.isWhole || !context.isExact)) pieces.push(piece);
     if (piece?.isWhole !== true) rest.push(part);
   }
@@ -68,14 +68,14 @@ interface Context {
 interface Piece {
   readonly sql: string;
   readonly parameters: readonly (string | number)[];
-  /** Whether it says all that the part of the filter does. Otherwise it also holds for rows that do not fit. */
+  /** Whether it is equivalent to its part of the filter. Otherwise it also holds for rows that do not match. */
   readonly isWhole: boolean;
 }
 
 /**
- * SQL for a part of a filter, or for its opposite; null where there is none. Minus signs are moved
- * inwards to the terms, so that what is left out anywhere makes the whole hold for more rows, never
- * for fewer. SQLite's NULL is our unknown: NOT, AND and OR treat it as we do.
+ * The SQL for a part of a filter or for its negation; null if there is none. Negations are moved inwards to the terms,
+ * so that a part that is left out can only make the expression hold for more rows, never for fewer. NULL in SQLite
+ * stands for unknown: NOT, AND and OR treat it the same way.
  */
 function translate(context: Context, node: FilterNode, isNegated: boolean): Piece | null {
   if (!("of" in node)) return translateTerm(context, node, isNegated);
@@ -107,7 +107,7 @@ function translateTerm(context: Context, term: FilterTerm, isNegated: boolean): 
   return { ...finish(context, test.sql, { known, isNeverNull, isNegated }), parameters: test.parameters };
 }
 
-/** Wraps a test that is NULL where the row has no value, so that it says no there. */
+/** Wraps a test that is NULL if the row has no value, so that it is false instead. */
 function finish(
   { isExact }: Context,
   sql: string,
@@ -128,7 +128,7 @@ function testOf({ now }: Context, term: FilterTerm, column: string): Test {
     }
     case "equals":
       return term.values.every(canBeBound) ? oneOf(column, term.values) : null;
-    // The syntax of RE2 is not SQLite's.
+    // SQLite does not support RE2 syntax.
     case "matches":
       return null;
     case "exists":
@@ -152,7 +152,7 @@ function oneOf(column: string, values: readonly string[]): Test {
   return { sql, parameters: values };
 }
 
-/** Text in letters of either case. SQLite knows the case of ASCII letters only. */
+/** A text search regardless of letter case. SQLite handles the case of ASCII letters only. */
 function contains(column: string, value: string): Test {
   if (value === "") return { sql: `(${column} IS NOT NULL)`, parameters: [] };
   if (!canBeBound(value)) return null;
@@ -161,7 +161,7 @@ function contains(column: string, value: string): Test {
   return { sql: `(instr(lower(${column}), ?) > 0)`, parameters: [value.toLowerCase()] };
 }
 
-/** Whether SQLite gets the text that was written. Half of a surrogate pair would become another character. */
+/** Whether SQLite receives the text unchanged. A lone surrogate would become another character. */
 function canBeBound(value: string): boolean {
   return value.isWellFormed() && !value.includes("\0");
 }

@@ -4,7 +4,7 @@ import type { Reader } from "./reader.ts";
 import type { TermHead } from "./term-head.ts";
 import type { Value } from "./values.ts";
 
-/** Says so where a value has an asterisk that was meant as a wildcard: nobody looks for one in a name. */
+/** Reports an asterisk in a value that was probably meant as a wildcard, because names do not contain asterisks. */
 export function starInValue(
   { text: whole, mistakes }: Reader,
   { start, fieldEnd, operator }: TermHead,
@@ -18,7 +18,7 @@ export function starInValue(
   const says = "A * is not a wildcard. Did you mean ";
   const place = { start: value.start, end: value.end };
   if (operator === ":" && inner !== "" && !inner.includes("*")) {
-    // Text is looked for anywhere: without its asterisks the value says the same.
+    // Text is found anywhere, so the value without its asterisks means the same.
     mistakes.push(createMistake({ at: place, fix: { ...place, text: inner } }, says, inner, "?"));
   } else if (values > 1) {
     mistakes.push(createMistake({ at: place }, "A * is not a wildcard"));
@@ -31,7 +31,7 @@ export function starInValue(
   return true;
 }
 
-/** Says so where a bare word has an asterisk at an end. */
+/** Reports an asterisk at an end of a bare word. */
 export function starInText({ mistakes }: Reader, { start, end, text }: Value): boolean {
   const inner = text.replaceAll(/^\*+|\*+$/g, "");
   if (inner === text) return false;
@@ -48,6 +48,6 @@ function toPattern(text: string, operator: TermHead["operator"]): string {
     .split(/\*+/)
     .map((piece) => piece.replaceAll(/[.+?^${}()|[\]\\/]/g, "\\$&"))
     .join(".*");
-  // ^.* and .*$ say nothing.
+  // `^.*` and `.*$` have no effect.
   return operator === ":" ? pattern : `^${pattern}$`.replace(/^\^\.\*/, "").replace(/\.\*\$$/, "");
 }

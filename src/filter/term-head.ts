@@ -4,27 +4,30 @@ import { matchEnd } from "./reader.ts";
 /** The beginning of a term: a field and an operator. */
 export interface TermHead {
   readonly start: number;
-  /** Where the name of the field ends; a path may follow. */
+  /** The end of the field's name; a path may follow. */
   readonly nameEnd: number;
   readonly fieldEnd: number;
   readonly name: string;
-  /** Undefined where no field has this name. */
+  /** Undefined if there is no field with this name. */
   readonly field: FieldDefinition | undefined;
   readonly operator: Operator;
   readonly valueStart: number;
 }
 
-/** What may follow a field. `==` is what people write who mean `=`. */
+/** An operator after a field. `==` is accepted here only to suggest `=`. */
 export type Operator = ":" | "=" | "==" | "!=" | ">" | ">=" | "<" | "<=" | "~";
 
-/** Whether a term begins here: a name, perhaps a path, and an operator. Otherwise it is a bare word, or nothing. */
+/**
+ * Finds the beginning of a term at an offset: a name, an optional path and an operator. Null for a bare word or
+ * nothing.
+ */
 export function findHead(text: string, start: number): TermHead | null {
   const nameEnd = matchEnd(NAME, text, start);
   if (nameEnd === start) return null;
   const fieldEnd = endOfPath(text, nameEnd);
   const name = text.slice(start, nameEnd);
   const field = findField(name);
-  // Behind a word that is not a field, a ~ is an operator only where a pattern follows: `foo~bar` is a bare word.
+  // After a word that is not a field, `~` is an operator only if a pattern follows: `foo~bar` is a bare word.
   const operators = field === undefined ? STRICT_OPERATOR : OPERATOR;
   const valueStart = matchEnd(operators, text, fieldEnd);
   if (valueStart === fieldEnd) return null;
@@ -36,7 +39,7 @@ const NAME = /[A-Za-z_][\w-]*/y;
 const OPERATOR = /!=|>=|<=|==?|[:<>~]/y;
 const STRICT_OPERATOR = /!=|>=|<=|==?|[:<>]|~(?=\/)/y;
 
-/** Where the path ends that follows a name. What it says is read by whoever reads the paths of rules. */
+/** The end of the path after a name. The path itself is parsed by `readPath`, as for rules. */
 function endOfPath(text: string, start: number): number {
   let at = start;
   for (;;) {
@@ -46,8 +49,8 @@ function endOfPath(text: string, start: number): number {
   }
 }
 
-// A dot and a name, a quoted name or a JSON Pointer; or brackets with an index or a quoted name in them.
-// An operator ends a name: a key with one in it is quoted.
+// A dot with a name, a quoted name or a JSON Pointer; or brackets with an index or a quoted name. An operator ends a
+// name, so a key that contains one must be quoted.
 const QUOTED = String.raw`"(?:[^"\\]|\\[^])*"|'(?:[^'\\]|\\[^])*'`;
 const KEY = String.raw`[^\s.[\]"'(),:=<>~!/]`;
 const STEP = new RegExp(

@@ -10,7 +10,7 @@ import type { TermHead } from "./term-head.ts";
 import { unknownField, unknownWord } from "./unknown.ts";
 import { readValues, type Value } from "./values.ts";
 
-/** Reads the term that begins here; null where something in it is a mistake. */
+/** Reads the term that begins with `head`; null if it has a mistake. */
 export function readTerm(reader: Reader, head: TermHead): FilterNode | null {
   const { text, mistakes } = reader;
   const { start, field, operator, fieldEnd } = head;
@@ -40,12 +40,12 @@ export function readTerm(reader: Reader, head: TermHead): FilterNode | null {
   return node !== null && operator === "!=" ? { kind: "not", of: node, ...span } : node;
 }
 
-/** Goes on behind a term whose field does not exist, and says where it ends. */
+/** Skips a term with an unknown field, and returns its end. */
 function skipUnknown(reader: Reader, head: TermHead): number {
   const before = reader.mistakes.length;
   if (head.operator === "~") readPattern(reader);
   else if (readValues(reader, head) === null) reader.at = Math.max(reader.at, endOfRun(reader.text, head.start));
-  // What else is wrong with it does not matter before it has a field.
+  // Other mistakes in the term do not matter until its field is known.
   reader.mistakes.length = before;
   return reader.at;
 }
@@ -97,7 +97,7 @@ function patternTerm(
   return count(reader, { kind: "matches", field: ref, ...pattern, start, end: reader.at });
 }
 
-/** Says so where an operator does not go with text or words. */
+/** Reports an operator that cannot be used with text or words. */
 function isWrongOperator({ mistakes }: Reader, head: TermHead, { name, kind }: FieldDefinition): boolean {
   const { operator, fieldEnd, valueStart } = head;
   if (operator === ":" || operator === "=" || operator === "!=") return false;

@@ -6,11 +6,11 @@ import { quote } from "./quoted.ts";
 import type { TermHead } from "./term-head.ts";
 import type { Value } from "./values.ts";
 
-/** A term whose field does not exist: another one was meant, or none and the text itself. */
+/** The mistake for a term with an unknown field: either another field was meant, or the text itself. */
 export function unknownField(text: string, head: TermHead, end: number): FilterMistake {
   const at = { start: head.start, end: head.fieldEnd };
   const says = `Unknown field: ${show(text.slice(head.start, head.fieldEnd))}.`;
-  // In a link or behind the letter of a drive, the word before the colon is not a mistyped field.
+  // In a link or after a drive letter, the word before the colon is not a misspelt field.
   const isLink = head.operator === ":" && /^(?:\/\/|\\)/.test(text.slice(head.valueStart, head.valueStart + 2));
   const meant = isLink ? null : (findAlso(FIELDS, head.name)?.name ?? nearest(head.name, FIELD_NAMES));
   if (meant !== null) {
@@ -24,7 +24,7 @@ export function unknownField(text: string, head: TermHead, end: number): FilterM
 
 const FIELD_NAMES = FIELDS.map(({ name }) => name);
 
-/** A word that a field never holds. */
+/** The mistake for a word that a field never holds. */
 export function unknownWord(field: FieldDefinition, { start, end, text }: Value): FilterMistake {
   const at: Span = { start, end };
   const names = field.words.map(({ name }) => name);

@@ -3,14 +3,14 @@ import { eachTerm, type Filter, type FilterTerm, topLevel } from "./filter.ts";
 import { createMistake, type FilterMistake } from "./mistake.ts";
 import { printField } from "./print.ts";
 
-/** What a filter is used for: the rows that come now, rows of the past, or messages to stop. */
+/** What a filter is used for: current rows, past rows, or messages to stop. */
 export type Usage = "live" | "history" | "breakpoint";
 
-/** What is wrong with a filter for this use. A filter that asks for what nobody knows would never match. */
+/** The mistakes in a filter for this use. A filter that tests an unknown value would never match. */
 export function checkUsage(filter: Filter, usage: Usage): FilterMistake[] {
   const terms = [...eachTerm(filter.root)];
   if (usage === "breakpoint") return terms.flatMap((term) => checkBreakpoint(filter, term));
-  // In History a row can be judged by a second policy; only then can the two differ.
+  // Only in History can a second policy judge a row, so only there can the decisions differ.
   if (usage === "history") return [];
   return terms
     .filter((term) => term.kind === "word" && term.field.name === "is" && term.words.includes("flipped"))
@@ -30,7 +30,7 @@ function checkBreakpoint(filter: Filter, term: FilterTerm): FilterMistake[] {
   return [createMistake({ at: term, fix: onlyAnswers(filter) }, says, "dir:down", " stops answers")];
 }
 
-/** What a term asks for, and when that is known. */
+/** The fields or states that a term tests, and when each is known. */
 function namesOf(term: FilterTerm): { readonly name: string; readonly known: Known }[] {
   const { field } = term;
   const definition = field.name === "shown" ? undefined : findField(field.name);
@@ -42,12 +42,12 @@ function namesOf(term: FilterTerm): { readonly name: string; readonly known: Kno
     .map(({ name, known }) => ({ name: `is:${name}`, known }));
 }
 
-/** Whether a filter is about answers alone: one of its parts says that messages go down. */
+/** Whether a filter matches only responses, because one of its parts is `dir:down`. */
 function isForAnswers(filter: Filter): boolean {
   return directionOf(filter)?.words.every((word) => word === "down") === true;
 }
 
-/** The part of a filter that says which way messages go. */
+/** The part of a filter that tests the direction. */
 function directionOf(filter: Filter): (FilterTerm & { kind: "word" }) | undefined {
   return topLevel(filter).find((part) => part.kind === "word" && part.field.name === "dir") as
     | (FilterTerm & { kind: "word" })
@@ -58,7 +58,7 @@ function onlyAnswers(filter: Filter): { start: number; end: number; text: string
   const direction = directionOf(filter);
   if (direction !== undefined) return { start: direction.start, end: direction.end, text: "dir:down" };
   const { text, root } = filter;
-  // Beside an "or", the new term would go with the first alternative alone.
+  // Next to an `or`, the new term would apply to the first alternative only.
   if (root.kind === "any") return { start: 0, end: text.length, text: `dir:down (${text.trim()})` };
   return { start: 0, end: 0, text: "dir:down " };
 }

@@ -10,7 +10,7 @@ export interface Value extends Span {
   readonly isBare: boolean;
 }
 
-/** Reads the values behind an operator, one or several with commas; null where one is a mistake. */
+/** Reads the values after an operator, one or several separated by commas; null if one has a mistake. */
 export function readValues(reader: Reader, head: TermHead): Value[] | null {
   const { text } = reader;
   const values: Value[] = [];
@@ -46,7 +46,7 @@ function isValueEnd(text: string, at: number): boolean {
   return text[at] === "," || isBoundary(text, at);
 }
 
-/** Says that a space is missing behind a quoted text. True, because what was read so far is good. */
+/** Reports a missing space after a quoted text. Returns true, because the text itself is valid. */
 export function missesSpace(reader: Reader): true {
   const { at } = reader;
   const fix = { start: at, end: at, text: " " };
@@ -54,7 +54,7 @@ export function missesSpace(reader: Reader): true {
   return true;
 }
 
-/** Says that a text cannot be bare, because what follows the part that has been read ends bare text. */
+/** Reports a text that has to be quoted, because the character at the current position ends bare text. */
 export function needsQuotes(reader: Reader, start: number): void {
   const { text, at } = reader;
   const end = Math.max(endOfRun(text, start), at + 1);
@@ -69,7 +69,7 @@ export function needsQuotes(reader: Reader, start: number): void {
   reader.mistakes.push(mistake);
 }
 
-/** Says that a value is missing. */
+/** Reports a missing value. */
 function nothing(reader: Reader, head: TermHead, after: Span): null {
   const { text, at } = reader;
   const what = show(text.slice(after.start, after.end));
@@ -78,7 +78,7 @@ function nothing(reader: Reader, head: TermHead, after: Span): null {
   const next = isSpace(text, at) ? at + (text.slice(at).length - text.slice(at).trimStart().length) : at;
   const end = endOfBare(text, next);
   const word = text.slice(next, end);
-  // A term that follows is a term of its own, and so is what follows an "or".
+  // A following term, `or` or `and` is not the missing value.
   const isMeant = next > at && end > next && findHead(text, next) === null && !/^(?:or|and)$/i.test(word);
   if (isMeant) {
     const joined = text.slice(after.start, at) + word;
@@ -91,7 +91,7 @@ function nothing(reader: Reader, head: TermHead, after: Span): null {
   return null;
 }
 
-/** A list in brackets, as in `tool:(a or b)`. */
+/** Reports a list in brackets, as in `tool:(a or b)`. */
 function brackets(reader: Reader, head: TermHead, what: string): null {
   const { text, at: start } = reader;
   const close = text.indexOf(")", start);

@@ -1,60 +1,69 @@
 import type { ActionOf, Rule, RuleAction, Template } from "./rule.ts";
 
-/** What holds for an action in every rule. Code that treats some actions differently asks here and keeps no list. */
+/**
+ * The properties of an action that hold in every rule. Code that treats some actions differently asks here instead of
+ * keeping a list of its own.
+ */
 export interface ActionTraits {
   /**
-   * Its part in what becomes of a message. One that `decides` has a say in it. One that is done `beside` it (a copy, a note in
-   * the session) has not. One that only `observes` is carried out for refused messages, too.
+   * How the action affects the message. An action that `decides` can refuse, change or allow it. One that works
+   * `beside` it (a copy, a state entry) cannot. One that only `observes` is also carried out for refused messages.
    */
   readonly part: "decides" | "beside" | "observes";
-  /** What is over after it: judging, because the message passes, or the message, which is refused. Null where more follows. */
+  /**
+   * What the action ends: `judging`, because the message passes, or the `message`, because it is refused. Null if
+   * further actions and rules follow.
+   */
   readonly ends: "judging" | "message" | null;
   /** Whether it may refuse a request that could be answered from the cache. */
   readonly canRefuse: boolean;
-  /** What it works on: a request that is not forwarded yet, or the list in a response. Null where it works on anything. */
+  /**
+   * What the action works on: a request that is not forwarded yet, or the list in a response. Null if it works on any
+   * message.
+   */
   readonly needs: "request" | "list" | null;
-  /** What the message waits for: a time that the rule sets, or an answer from outside that has a timeout. */
+  /** What the message waits for: a time set by the rule, or a response from outside, which has a timeout. */
   readonly waitsFor: "time" | "answer" | null;
   /**
-   * What a rule that only observes reports for it: `nothing`; its `name`; or its name after a `trial` has shown that it would
-   * refuse or change the message.
+   * What a rule in observe mode reports for the action: `nothing`; its `name`; or its name if a `trial` shows that it
+   * would refuse or change the message.
    */
   readonly dryRun: "nothing" | "name" | "trial";
 }
 
-/** The traits of an action with its settings. */
+/** The traits of an action, given its settings. */
 export function traitsOf(action: RuleAction): ActionTraits {
   if (action.does === "webhook" && !action.waits) return UNANSWERED_WEBHOOK;
   if (action.does === "transform" && action.transform.kind === "module") return MODULE_TRANSFORM;
   return TRAITS[action.does];
 }
 
-/** Whether an action only observes: such are also carried out for a message that is refused. */
+/** Whether an action only observes. Such actions are also carried out for refused messages. */
 export function isWatching(action: RuleAction): boolean {
   return traitsOf(action).part === "observes";
 }
 
-/** Whether an action has a part in what becomes of a message. */
+/** Whether an action can refuse, change or allow a message. */
 export function isDeciding(action: RuleAction): boolean {
   return traitsOf(action).part === "decides";
 }
 
-/** Whether an action refuses whatever it is carried out for. */
+/** Whether an action refuses every message that it is carried out for. */
 export function alwaysRefuses(action: RuleAction): boolean {
   return traitsOf(action).ends === "message";
 }
 
-/** Whether a rule removes elements from lists. Its conditions are then about each element, and not about the list. */
+/** Whether a rule removes elements from lists. Its conditions are then tested for each element, not for the list. */
 export function hidesElements({ actions }: Pick<Rule, "actions">): boolean {
   return actions.some((action) => traitsOf(action).needs === "list");
 }
 
-/** Whether an action waits for an answer from outside, and has a timeout for it. */
+/** Whether an action waits for a response from outside, and so has a timeout. */
 export function asksOutside(action: RuleAction): action is ActionOf<"webhook"> | ActionOf<"run_script"> {
   return traitsOf(action).waitsFor === "answer";
 }
 
-/** The texts with variables that an action has. */
+/** The templates among the settings of an action. */
 export function templatesIn(action: RuleAction): readonly Template[] {
   switch (action.does) {
     case "block":
@@ -91,7 +100,10 @@ const DECIDES: ActionTraits = {
 };
 const OBSERVES: ActionTraits = { ...DECIDES, part: "observes", dryRun: "nothing" };
 
-/** Each action with the settings that make it do most. `traitsOf` knows the settings by which it does less. */
+/**
+ * The traits of each action with the settings that give it the most effect. `traitsOf` handles settings that give it
+ * less.
+ */
 export const TRAITS: Readonly<Record<RuleAction["does"], ActionTraits>> = {
   allow: { ...DECIDES, ends: "judging" },
   block: { ...DECIDES, ends: "message", canRefuse: true },
@@ -115,5 +127,5 @@ export const TRAITS: Readonly<Record<RuleAction["does"], ActionTraits>> = {
 
 const UNANSWERED_WEBHOOK: ActionTraits = OBSERVES;
 
-/** Other people's code is not run for a trial. */
+/** A trial does not run the code of a user's module. */
 const MODULE_TRANSFORM: ActionTraits = DECIDES;

@@ -9,22 +9,22 @@ import { eachMember, findMember, readString } from "../message/members.ts";
 import { type Message, whole } from "../message/message.ts";
 import type { Era } from "../message/protocol.ts";
 
-/** Who asks what, as far as it decides who else may hear the answer. */
+/** What is asked and by whom, as far as it decides which other requests may get the cached response. */
 export interface CacheQuestion {
-  /** The key of the rule, with its variables filled in. */
+  /** The rule's key template with its variables filled in. */
   readonly key: string;
   readonly rule: string;
   readonly scope: "private" | "shared";
-  /** Which server answers. */
+  /** The server that sends the response. */
   readonly server: string;
   readonly era: Era;
   readonly method: string;
   readonly subject: string | null;
-  /** Who may be given a private answer again; null where that cannot be told. */
+  /** The client that a private response may be sent to again; null if the client cannot be identified. */
   readonly audience: string | null;
 }
 
-/** Why a request must not be answered from memory, nor its answer remembered; null where nothing speaks against it. */
+/** Why a request must not be answered from the cache, nor its response be cached; null if it may. */
 export function refuseToCache({ bytes, envelope, direction }: Message): string | null {
   if (envelope.kind !== "request" || direction !== "up") return "only what a client asks for is kept";
   if (UNKEPT.has(envelope.method.name) || envelope.method.name.startsWith("tasks/"))
@@ -38,7 +38,7 @@ export function refuseToCache({ bytes, envelope, direction }: Message): string |
   return reason;
 }
 
-// They change something, or what they say holds for one connection.
+// These methods change something, or their response is valid for one connection only.
 const UNKEPT = new Set([
   "initialize",
   "ping",
@@ -48,15 +48,15 @@ const UNKEPT = new Set([
   "subscriptions/listen",
 ]);
 
-/** The key that an answer is kept under. Null where it is not known who asks, and nobody else may be given the answer. */
+/** The cache key. Null if the response is private and the client cannot be identified. */
 export function answerKey({ audience, ...question }: CacheQuestion): AnswerKey | null {
   if (question.scope === "shared") return { of: "answer", ...question, audience: null };
   return audience === null ? null : { of: "answer", ...question, audience };
 }
 
 /**
- * What of an answer may be kept, or why nothing. Errors are not, nor what asks for more, nor what only says that a task
- * has begun; what went wrong in a tool is not, unless told.
+ * The part of a response to cache, or why it must not be cached. Errors, input requests and task handles are never
+ * cached, nor are results with `isError`.
  */
 export function keepAnswer({ bytes, envelope }: Message): CachedAnswer | { readonly not: string } {
   if (envelope.kind !== "result") return { not: "it is no result" };
@@ -91,13 +91,13 @@ export function keepAnswer({ bytes, envelope }: Message): CachedAnswer | { reado
         if (findMember(bytes, value, META_KEYS.relatedTask) !== null) not = "it belongs to a task";
         break;
       default:
-        // Some clients would take it for one of the above.
+        // Some clients would read this key as one of the above.
         if (key.length > MAX_KEY_CHARACTERS || isAlike(key, GUARDED)) not = "it can be read in two ways";
     }
   });
   if (not !== null) return { not };
   if (ttlMs !== null && !(ttlMs > 0)) return { not: "it holds for this moment only" };
-  // A copy: the bytes of a message are a window on what was read with it.
+  // Copy the bytes: they are a view of the read buffer and would keep all of it in memory.
   const copy = Buffer.from(flatten({ bytes, ...result, ascii: false }));
   return { result: copy, ttlMs, isPrivate };
 }
@@ -106,7 +106,7 @@ const MAX_LOOK_BYTES = 40;
 const MAX_KEY_CHARACTERS = 1024;
 const GUARDED = new Set(["resultType", "isError", "inputRequests", "task", "taskId", "ttlMs", "cacheScope"].map(fold));
 
-/** The result for somebody else's question, with the time it has left. */
+/** The cached result with its `ttlMs` reduced to the remaining time. */
 export function resultFromCache({ result, ttlMs }: CachedAnswer, ageMs: number): Buffer {
   const place = ttlMs === null ? null : findMember(result, { start: 0, end: result.length }, "ttlMs");
   if (place === null || ttlMs === null) return result;

@@ -1,23 +1,23 @@
 import type { ASTNode } from "@marcbachmann/cel-js";
 
-/** What an expression is made of. */
+/** What `inspect` found in an expression. */
 export interface Inspection {
-  /** All names that are not the names of functions or members. */
+  /** All identifiers except names of functions and members. */
   readonly names: ReadonlySet<string>;
-  /** How many loops through lists are inside one another. */
+  /** How deep loops over lists are nested. */
   readonly loops: number;
-  /** How many nodes it has: what is written once is counted once. */
+  /** The number of nodes in the source. A node inside a loop counts once. */
   readonly nodes: number;
-  /** Whether it makes lists out of texts. */
+  /** Whether it calls `split`, which makes lists out of strings. */
   readonly splits: boolean;
-  /** The patterns in it. Null for one that is not written out. */
+  /** The patterns of all `matches` calls. Null for a pattern that is not a string literal. */
   readonly matches: readonly { readonly pattern: string | null; readonly at: number }[];
 }
 
 /**
- * Goes through an expression that has been parsed and not yet checked. Calls of `matches` are given another name, and
- * `onRound` is called in every round of every loop, with the number of nodes in what is repeated. What it throws ends the
- * evaluation.
+ * Walks over an expression that is parsed but not yet type-checked. Renames calls of `matches` to `matchesAs`, and
+ * makes every loop call `onRound` before each iteration with the number of nodes in the loop body. If `onRound` throws,
+ * the evaluation ends.
  */
 export function inspect(expression: ASTNode, matchesAs: string, onRound: (nodes: number) => void): Inspection {
   const names = new Set<string>();
@@ -25,7 +25,7 @@ export function inspect(expression: ASTNode, matchesAs: string, onRound: (nodes:
   let splits = false;
   let count = 0;
 
-  /** How deep loops are nested in a node. */
+  /** Returns how deep loops are nested in a node. */
   function visit(node: ASTNode): number {
     count++;
     switch (node.op) {
@@ -87,12 +87,12 @@ export function inspect(expression: ASTNode, matchesAs: string, onRound: (nodes:
 }
 
 /**
- * A loop asks before each round whether it goes on. What that question throws ends all loops around it, while what is
- * thrown in a round is kept by `all` and `exists`, which try the others.
+ * Hooks into the condition that a loop evaluates before each iteration. An error thrown there ends all enclosing loops.
+ * An error thrown inside an iteration would be caught by `all` and `exists`, which then try the other elements.
  */
 function watchRounds(loop: ASTNode, nodes: number, onRound: (nodes: number) => void): void {
   const { alternate } = (loop as unknown as { meta: { alternate?: { op: string; args: LoopArguments } } }).meta;
-  if (alternate?.op !== "comprehension") return; // a `bind`, which has no rounds
+  if (alternate?.op !== "comprehension") return; // a `bind`, which does not loop
   const { condition } = alternate.args;
   alternate.args.condition = (soFar) => {
     onRound(nodes);

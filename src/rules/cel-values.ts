@@ -5,19 +5,19 @@ import { kindAt, type Part } from "./fields.ts";
 import type { Json } from "../message/json.ts";
 
 /**
- * A value as expressions see it. Integers are big. Objects are maps: the engine tells values apart by
+ * A value as expressions see it. Integers are bigints. Objects are maps, because the engine distinguishes values by
  * their `constructor`, and a message may have a member of that name.
  */
 export type CelValue = null | boolean | bigint | number | string | CelValue[] | Map<string, CelValue>;
 
-/** A value, the length of the longest list or map in it, and that of the longest text. */
+/** A value, with the length of its longest list or map and the length of its longest string. */
 export interface Measured {
   readonly value: CelValue;
   readonly widest: number;
   readonly longest: number;
 }
 
-/** Reads a part of a message. The bytes have been validated. */
+/** Reads a part of a message as a CEL value. The bytes must have been validated. */
 export function readCelValue({ bytes, start }: Part): Measured {
   let at = start;
   let widest = 0;
@@ -81,7 +81,10 @@ export function readCelValue({ bytes, start }: Part): Measured {
   return { value, widest, longest };
 }
 
-/** An integer is one as long as it fits into what expressions call an int; all else is a double. */
+/**
+ * A number without fraction and exponent is an integer if it fits into a CEL int (64 bits). Any other number is a
+ * double.
+ */
 function readNumber(text: string): number | bigint {
   if (text.length > MAX_INT_CHARACTERS || !/^-?\d+$/.test(text)) return Number(text);
   const integer = BigInt(text);
@@ -90,7 +93,7 @@ function readNumber(text: string): number | bigint {
 
 const MAX_INT_CHARACTERS = 20;
 
-/** The same for a value of ours. */
+/** Converts a value of the proxy itself to a CEL value. */
 export function toCelValue(value: Json): CelValue {
   if (typeof value === "number") return Number.isSafeInteger(value) ? BigInt(value) : value;
   if (value === null || typeof value !== "object") return value;

@@ -10,50 +10,50 @@ import { keep, type Look, partOf, type RuleView, type Section } from "./view.ts"
 import type { MethodStatistics } from "../store/session-facts.ts";
 import { spend, type Work } from "./work.ts";
 
-/** An expression, ready to be asked. */
+/** A compiled expression. */
 export interface CelTest {
-  /** The variables it mentions. */
+  /** The variables that the expression uses. */
   readonly uses: ReadonlySet<string>;
-  /** Whether it holds. Throws where it does not say yes or no. */
+  /** Evaluates the expression. Throws if the value is not a boolean. */
   test(look: Look): boolean;
   saw(look: Look): string;
 }
 
-/** What is wrong with an expression, for the one who wrote it. */
+/** What is wrong with an expression, for the author of the policy file. */
 export interface CelProblem {
   readonly problem: string;
-  /** Where in the expression. */
+  /** The offset in the expression; null if unknown. */
   readonly at: number | null;
 }
 
-/** Whether an expression cannot be asked. */
+/** Whether an expression failed to compile. */
 export function isProblem(made: CelTest | CelProblem): made is CelProblem {
   return "problem" in made;
 }
 
-/** Turns an expression into one that can be asked, or says what is wrong with it. */
+/** Compiles an expression, or says what is wrong with it. */
 export type CompileCel = (expression: string) => CelTest | CelProblem;
 
-/** A section of a message with more bytes is not made into values for an expression. */
+/** The largest section of a message, in bytes, that is converted to values for an expression. */
 export const MAX_CEL_BYTES = 262_144;
 
-/** How large an expression may be: its nodes, and how deep they are nested. */
+/** The limits for an expression: its nodes, and how deep they are nested. */
 const MAX_CEL_NODES = 1000;
 const MAX_CEL_DEPTH = 64;
 
 /**
- * How long an expression may take on a message that is large enough to make it slow. What it does is counted in steps, and
- * ends when the message has none left; this is for what the count misses, such as texts that grow with every `+`.
+ * The timeout for an expression on a message large enough to make it slow. Normally the step limit ends the evaluation
+ * first; the timeout is for costs that are not counted, such as strings that grow with every `+`.
  */
 export const CEL_LIMIT_MS = 5000;
 
-/** Expressions that go through lists are watched from here on: steps, each as long as the message at worst. */
+/** Expressions with loops run with the timeout if their estimated cost is above this: iterations times bytes. */
 const MAX_UNWATCHED = 4 * 2 ** 20;
 
-/** The variables an expression may mention. */
+/** The variables that an expression may use. */
 const VARIABLES = ["method", "params", "result", "error", "session", "client"] as const;
 
-/** Loads the engine for expressions, and that for patterns where one of the expressions has some. */
+/** Loads the expression engine, and the pattern engine if an expression calls `matches`. */
 export async function loadCel(expressions: readonly string[]): Promise<CompileCel> {
   const { Environment } = await import("@marcbachmann/cel-js");
   const patterns = expressions.some((text) => text.includes("matches")) ? await loadPatterns() : null;
@@ -65,7 +65,7 @@ export async function loadCel(expressions: readonly string[]): Promise<CompileCe
   });
   for (const name of VARIABLES) environment.registerVariable(name, "dyn");
   const meter = createMeter();
-  // The engine's own `matches` would run on expressions that can take for ever.
+  // The engine's own `matches` uses backtracking regular expressions, which can take exponential time.
   environment.registerFunction(`string.${LINEAR}(string): bool`, (text: string, source: string) => {
     const pattern = compiled.get(source);
     if (pattern === undefined) throw new Error("a pattern that is not written out");
@@ -75,7 +75,7 @@ export async function loadCel(expressions: readonly string[]): Promise<CompileCe
   return (expression) => compile(environment, expression, patterns, compiled, meter);
 }
 
-/** Counts what the expression that is being evaluated does. There is one at a time. */
+/** Counts the steps of the expression that is being evaluated. Only one is evaluated at a time. */
 interface Meter {
   run<T>(work: Work, longest: number, evaluate: () => T): T;
   round(nodes: number): void;
@@ -98,16 +98,16 @@ function createMeter(): Meter {
         work = null;
       }
     },
-    // A round may look for something in a text, which may be the longest there is.
+    // An iteration may search a string; assume the longest one.
     round: (nodes) => take(STEPS_PER_NODE * nodes + (longest >> 5)),
     spend: take,
   };
 }
 
-/** What it costs to evaluate a node of an expression. */
+/** The cost of evaluating one node of an expression, in steps. */
 const STEPS_PER_NODE = 10;
 
-/** The name under which `matches` is called. */
+/** The name that calls of `matches` are renamed to. */
 const LINEAR = "matchesInLinearTime";
 
 function compile(
@@ -153,7 +153,9 @@ function compile(
   };
 }
 
-/** The variables of an expression, each made once for all expressions, and whether it may take long with them. */
+/**
+ * The variables of an expression, each built once for all expressions, and whether evaluation with them may be slow.
+ */
 function gather(look: Look, uses: ReadonlySet<string>, found: ReturnType<typeof inspect>, asksForMethods: boolean) {
   const variables: Record<string, CelValue> = {};
   let bytes = 0;
@@ -191,7 +193,10 @@ function makeVariable(look: Look, name: string): Measured & { readonly bytes: nu
   return { ...readCelValue(part), bytes };
 }
 
-/** The session with what is counted by method, which takes longer to make: for expressions that ask for it. */
+/**
+ * The session with its counters by method. It is slower to build, so only expressions that mention `method_stats` get
+ * it.
+ */
 const SESSION_WITH_METHODS = "session with methods";
 
 function factsOf({ session, mcpSession }: RuleView): { readonly [key: string]: Json } {

@@ -9,19 +9,19 @@ import type { Condition, Rule } from "./rule.ts";
 import type { Look } from "./view.ts";
 import { findWays } from "./ways.ts";
 
-/** A rule, ready to be asked. */
+/** A rule with compiled conditions. */
 export interface CompiledRule {
   readonly rule: Rule;
-  /** Its place in the file: of two with the same priority the first one goes first. */
+  /** Its position in the policy file: of two rules with the same priority, the first one is judged first. */
   readonly order: number;
   readonly moment: Moment;
-  /** Whether it looks into the params: those of a request are kept for it until the answer comes. */
+  /** Whether the rule looks into params. If so, the params of a request are kept until its response arrives. */
   readonly looksIntoParams: boolean;
-  /** Its conditions: all of them must hold. */
+  /** Its conditions, all of which must hold. */
   readonly clauses: readonly Clause[];
 }
 
-/** Gets rules ready. `cel` is needed where there are expressions in them, compiled without a problem before. */
+/** Compiles rules. `cel` is needed if they contain expressions, which must be known to compile. */
 export function compileRules(rules: readonly Rule[], cel: ((expression: string) => CelTest) | null): CompiledRule[] {
   const context: CompileContext = { fields: createFieldTable(), cel };
   return rules.map((rule, order) => ({
@@ -33,26 +33,26 @@ export function compileRules(rules: readonly Rule[], cel: ((expression: string) 
   }));
 }
 
-/** Whether an action says something about the params, in a text with variables. */
+/** Whether a template of an action uses a variable for params. */
 function namesParams({ actions }: Rule): boolean {
   return actions
     .flatMap(templatesIn)
     .some(({ parts }) => parts.some((part) => typeof part !== "string" && part.name.startsWith("param")));
 }
 
-/** Whether a rule matches. Never throws: what is unsure could not be judged. */
+/** Whether a rule matches. Never throws: the answer is "unsure" if the rule could not be judged. */
 export function askRule({ clauses }: CompiledRule, look: Look): Answer {
   return askAll(clauses, look);
 }
 
-/** What each condition of a rule makes of a message, whether it is needed or not. */
+/** The answer of each condition of a rule, including conditions that do not affect the result. */
 export function explainRule({ clauses }: CompiledRule, look: Look): Trace[] {
   return clauses.map((clause) => explain(clause, look));
 }
 
 /**
- * A rule that looks at a result or an error is judged when the answer comes. So is one that hides
- * elements of a list, and one in whose direction only answers go that it could be about.
+ * A rule that looks at a result or an error is judged when the response arrives. The same holds for a rule that hides
+ * elements of a list, and for one whose method and direction can only match responses.
  */
 function momentOf(rule: Rule, cel: ((expression: string) => CelTest) | null): Moment {
   const isAbout = (section: "result" | "error") =>
@@ -65,7 +65,7 @@ function momentOf(rule: Rule, cel: ((expression: string) => CelTest) | null): Mo
   return answered && !said ? "answered" : "said";
 }
 
-/** All expressions in some rules. */
+/** All expressions in these rules. */
 export function expressionsIn(rules: readonly Rule[]): string[] {
   const expressions: string[] = [];
   for (const { conditions } of rules)

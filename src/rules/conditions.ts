@@ -4,19 +4,19 @@ import type { Condition } from "./rule.ts";
 import { Unjudgeable } from "./unjudgeable.ts";
 import type { Doubt, Look } from "./view.ts";
 
-/** Whether a condition holds. It is unsure where it could not be judged, and nothing else decides. */
+/** Whether a condition holds. "unsure" means that it could not be judged and that no other condition decides. */
 export type Answer = "yes" | "no" | "unsure";
 
-/** A condition, ready to be asked, with those that are in it. */
+/** A compiled condition, with the conditions nested in it. */
 export interface Clause {
   readonly condition: Condition;
   readonly joined: "all" | "any" | "not" | "leaf";
   readonly parts: readonly Clause[];
-  /** What it asks itself, where it has no parts. */
+  /** The test of a condition without nested conditions. */
   readonly leaf: Leaf;
 }
 
-/** Gets conditions ready. */
+/** Compiles a condition. */
 export function compileCondition(condition: Condition, context: CompileContext): Clause {
   if ("conditions" in condition) {
     const parts = condition.conditions.map((part) => compileCondition(part, context));
@@ -30,7 +30,7 @@ export function compileCondition(condition: Condition, context: CompileContext):
 
 const NO_LEAF: Leaf = { test: () => false, saw: () => "" };
 
-/** Whether a condition holds. Never throws, and asks no more than it needs. */
+/** Whether a condition holds. Never throws, and stops as soon as the answer is certain. */
 function ask(clause: Clause, look: Look): Answer {
   if (clause.joined === "leaf") {
     try {
@@ -45,13 +45,13 @@ function ask(clause: Clause, look: Look): Answer {
 }
 
 function doubtOf(condition: string, error: unknown): Doubt {
-  // The engine for expressions draws a picture below its first line.
+  // The CEL engine's error messages quote the expression below the first line.
   const [reason] = (error instanceof Error ? error.message : String(error)).split("\n");
   return { text: `${condition}: ${reason}`, told: error instanceof Unjudgeable ? reason : null };
 }
 
-// A clause that is unsure does not decide where another one does: one "no" is enough for all, one
-// "yes" for any, whatever the doubtful ones would have said.
+// An "unsure" clause matters only if no other clause decides: one "no" decides `all` and one "yes" decides `any`,
+// whatever the answer of the unsure clauses would have been.
 
 /** Whether all of these hold. */
 export function askAll(clauses: readonly Clause[], look: Look): Answer {
@@ -74,24 +74,24 @@ function askAny(clauses: readonly Clause[], look: Look): Answer {
   return answer;
 }
 
-/** What the opposite of a condition answers. */
+/** The answer of the negated condition. */
 export function opposite(answer: Answer): Answer {
   if (answer === "unsure") return "unsure";
   return answer === "yes" ? "no" : "yes";
 }
 
-/** One line of an explanation, for each clause whether it was needed or not. */
+/** One line of an explanation. There is one for each clause, including clauses that do not affect the result. */
 export interface Trace {
   readonly condition: Condition;
   readonly answer: Answer;
-  /** What it looked at, as it is shown to people. */
+  /** The value that the condition looked at, formatted for people. */
   readonly saw: string | null;
-  /** Why it could not be judged. */
+  /** Why the condition could not be judged. */
   readonly doubt: string | null;
   readonly parts: readonly Trace[];
 }
 
-/** Asks a clause and everything in it, and says what each saw. */
+/** Evaluates a clause and every nested clause, and records the value that each looked at. */
 export function explain(clause: Clause, look: Look): Trace {
   look.doubt = null;
   const answer = ask(clause, look);
@@ -105,6 +105,6 @@ function sawOf(leaf: Leaf, look: Look): string | null {
   try {
     return leaf.saw(look);
   } catch {
-    return null; // what cannot be looked at has been said to be so
+    return null; // the doubt already says that the value cannot be read
   }
 }

@@ -1,10 +1,10 @@
 import type { Condition, RulePattern } from "./rule.ts";
 import type { Field } from "../message/field.ts";
 
-/** So much of a value that a condition saw is shown. */
+/** How many characters of a value are shown in an explanation. */
 export const MAX_SHOWN = 100;
 
-/** A condition as a person would write it, on one line. */
+/** A condition on one line, for people. */
 export function describeCondition(condition: Condition): string {
   const { is, ...rest } = condition;
   if ("conditions" in rest) return is;

@@ -9,21 +9,21 @@ import { readPlace, type Reading } from "../text/path-readings.ts";
 import type { Field } from "../message/field.ts";
 import { beginWork, spend, walkSteps, type Work } from "./work.ts";
 
-/** A part of a message: where one of its values stands, and in which bytes. */
+/** A part of a message: the span of one value, and the bytes that it is in. */
 export interface Part extends Span {
   readonly bytes: Buffer;
 }
 
-/** What a value is. */
+/** The JSON type of a value. */
 export type Kind = "object" | "array" | "string" | "number" | "boolean" | "null";
 
-/** The ways that the rules of one policy know. */
+/** All paths that the rules of one policy use. */
 export interface FieldTable {
-  /** The last step of a way. */
+  /** Adds a path if it is new, and returns its last step. */
   intern(field: Field): FieldStep;
 }
 
-/** Makes a table without ways. */
+/** Creates an empty table. */
 export function createFieldTable(): FieldTable {
   const beginning: FieldStep = {
     from: null,
@@ -60,8 +60,8 @@ export function createFieldTable(): FieldTable {
 }
 
 /**
- * A value that has been looked up. Where it ends and what is made of it is found out once, by
- * whoever needs it first: undefined until then, and null where it cannot be made.
+ * A value that has been looked up. Its end and its conversions are computed once, when first needed: undefined until
+ * then, and null if the value has another type.
  */
 export interface Seen {
   readonly bytes: Buffer;
@@ -72,21 +72,21 @@ export interface Seen {
   readings: readonly Reading[] | null | undefined;
 }
 
-/** What has been looked up in one part of a message while it is judged, by the number of the step that led there. */
+/** The values looked up in one part of a message while it is judged, by the index of the step that leads to each. */
 export interface FieldMemo {
   readonly bytes: Buffer;
   readonly seen: (Seen | null | undefined)[];
   readonly work: Work;
-  /** How often members of an object were looked up one by one, by the number of the step that led to it. */
+  /** How many single members of an object were looked up, by the index of the step that leads to the object. */
   alone: number[] | null;
 }
 
-/** Begins to look into a part of a message. The bytes have been validated. */
+/** Starts lookups in a part of a message. The bytes must have been validated. */
 export function createFieldMemo({ bytes, start, end }: Part, work: Work = beginWork()): FieldMemo {
   return { bytes, seen: [see(bytes, start, end)], work, alone: null };
 }
 
-/** The value at the end of a way, or null. Nothing is looked up twice. */
+/** The value at the end of a path, or null. No value is looked up twice. */
 export function lookUp(memo: FieldMemo, step: FieldStep): Seen | null {
   const known = memo.seen[step.index];
   if (known !== undefined || step.from === null) return known ?? null;
@@ -98,16 +98,19 @@ export function lookUp(memo: FieldMemo, step: FieldStep): Seen | null {
     else lookUpMembers(memo, inside.start, next);
     return memo.seen[step.index] ?? null;
   }
-  // A number is an index where it meets an array and a key where it meets an object: `0` is both in
-  // a JSON Pointer. A text never is an index.
+  // A number is an index in an array and a key in an object: in a JSON Pointer, `0` can be either. A string is never an
+  // index.
   const isIndex = inside !== null && first === OPEN_ARRAY && typeof step.step === "number";
   return note(memo, step, isIndex ? findIndex(memo, inside, step.step) : null);
 }
 
-/** Where rules know more ways on from an object, most are not those of this message. */
+/** If rules know more keys of an object than this, most of those keys are not for the message at hand. */
 const MAX_TOGETHER = 16;
 
-/** So many are looked up one by one. Then all are, in one go: each goes through the whole object, which may be large. */
+/**
+ * This many members are looked up one by one. After that all are looked up in one pass, because each lookup walks over
+ * the whole object, which may be large.
+ */
 const MAX_ALONE = 2;
 const ALL = -1;
 
@@ -125,7 +128,7 @@ function lookUpOneOfMany(memo: FieldMemo, start: number, step: FieldStep, from: 
   }
 }
 
-/** Goes through an object once, for all that anybody will look for in it. */
+/** Looks up several members of an object in one pass. */
 function lookUpMembers(memo: FieldMemo, start: number, steps: readonly FieldStep[]): void {
   const { bytes, work } = memo;
   for (const step of steps) note(memo, step, null);
@@ -139,7 +142,7 @@ function lookUpMembers(memo: FieldMemo, start: number, steps: readonly FieldStep
       if (!isKey(bytes, at + 1, keyEnd - 1, step)) continue;
       member ??= see(bytes, begins, undefined);
       note(memo, step, member);
-      // No key stands twice: the scanner has seen to it.
+      // The scanner has made sure that no key occurs twice.
       if (--missing === 0) return spend(work, walkSteps(begins - start));
     }
     const ends = endOfValue(bytes, begins);
@@ -150,7 +153,7 @@ function lookUpMembers(memo: FieldMemo, start: number, steps: readonly FieldStep
   spend(work, walkSteps(at - start));
 }
 
-/** The same for many: what is found is noted, and what is not found is not. */
+/** The same for many members. Stores only those that are found, and no null for those that are missing. */
 function lookUpAll(memo: FieldMemo, start: number, from: FieldStep): void {
   const { bytes, work } = memo;
   from.byHash ??= indexByHash(from.next);
@@ -191,7 +194,7 @@ function see(bytes: Buffer, start: number, end: number | undefined): Seen {
   return { bytes, start, end, text: undefined, decimal: undefined, readings: undefined };
 }
 
-/** Where a value that has been looked up stands. */
+/** The span of a value that has been looked up. */
 export function spanOf(seen: Seen): Span {
   return { start: seen.start, end: endOf(seen) };
 }
@@ -200,7 +203,7 @@ function endOf(seen: Seen): number {
   return (seen.end ??= endOfValue(seen.bytes, seen.start));
 }
 
-/** The text of a string that has been looked up; null where it is something else. */
+/** The text of a string that has been looked up; null if it is not a string. */
 export function textOf(seen: Seen): string | null {
   if (seen.text === undefined) {
     const { bytes, start } = seen;
@@ -209,7 +212,7 @@ export function textOf(seen: Seen): string | null {
   return seen.text;
 }
 
-/** The value of a number that has been looked up; null where it is something else. */
+/** The value of a number that has been looked up; null if it is not a number. */
 export function decimalIn(seen: Seen): Decimal | null {
   if (seen.decimal === undefined) {
     const { bytes, start } = seen;
@@ -219,7 +222,7 @@ export function decimalIn(seen: Seen): Decimal | null {
   return seen.decimal;
 }
 
-/** All readings of a path or URI that has been looked up; null where it is none, or cannot be resolved. */
+/** All readings of a path or URI that has been looked up; null if it is not a string or cannot be resolved. */
 export function readingsOf(seen: Seen): readonly Reading[] | null {
   if (seen.readings === undefined) {
     const text = textOf(seen);
@@ -228,7 +231,7 @@ export function readingsOf(seen: Seen): readonly Reading[] | null {
   return seen.readings;
 }
 
-/** The elements of a list that has been looked up: as many as that, and one more where there are more. */
+/** The first `count` elements of an array that has been looked up, and one more if there are more. */
 export function elementsOf(seen: Seen, count: number): Seen[] {
   const elements: Seen[] = [];
   eachElement(seen.bytes, { start: seen.start, end: seen.start }, (start, end) => {
@@ -238,13 +241,13 @@ export function elementsOf(seen: Seen, count: number): Seen[] {
   return elements;
 }
 
-/** The place a field leads to from this value, or null. The same without a memory. */
+/** The span of a field in this part, or null. Looks it up without a table or memo of the caller. */
 export function findField(part: Part, field: Field, work: Work = beginWork()): Span | null {
   const seen = lookUp(createFieldMemo(part, work), createFieldTable().intern(field));
   return seen === null ? null : spanOf(seen);
 }
 
-/** What the value that begins here is. */
+/** The JSON type of the value that begins at this offset. */
 export function kindAt(bytes: Buffer, start: number): Kind {
   switch (bytes[start]) {
     case OPEN_OBJECT:
@@ -263,12 +266,12 @@ export function kindAt(bytes: Buffer, start: number): Kind {
   }
 }
 
-/** The text of the string at this place, or null when it is something else. */
+/** The text of the string at this span, or null if it is not a string. */
 export function textAt(bytes: Buffer, { start, end }: Span): string | null {
   return bytes[start] === QUOTE ? readText(bytes, start + 1, end - 1) : null;
 }
 
-/** The number at this place as it is spelled, or null when it is something else. */
+/** The number at this span as it is spelled, or null if it is not a number. */
 export function numberAt(bytes: Buffer, { start, end }: Span): string | null {
   return kindAt(bytes, start) === "number" ? bytes.toString("latin1", start, end) : null;
 }

@@ -1,15 +1,15 @@
 import type { RE2JS } from "re2js";
 import { beginWork, spend, type Work } from "./work.ts";
 
-/** Where in a text a pattern matches. */
+/** The span of a match in a text. */
 export interface Match {
   readonly start: number;
   readonly end: number;
 }
 
 /**
- * Finds all matches of a pattern in a text of any length, in order. What that costs is counted in steps: a search is
- * linear, but with some patterns each match begins a search to the end of the text. Throws where the work runs out.
+ * Finds all matches of a pattern in a text of any length, in order. The cost is counted in steps: one search is linear,
+ * but with some patterns every match starts a search to the end of the text. Throws if the message has no steps left.
  */
 export function findAll(expression: RE2JS, source: string, text: string, work: Work = beginWork()): Match[] {
   const isShort = text.length <= PIECE_CHARACTERS;
@@ -18,23 +18,23 @@ export function findAll(expression: RE2JS, source: string, text: string, work: W
   return hasMatch(expression, text, work) ? findFrom(expression, text, 0, work).matches : [];
 }
 
-/** Longer texts are looked through in pieces, to find out where it is worth while to look for matches. */
+/** Longer texts are tested in pieces first, to find the pieces in which a search for matches is worthwhile. */
 const PIECE_CHARACTERS = 16_384;
 
-/** Pieces overlap by so many characters on either side. Patterns whose matches may be longer are not run on pieces. */
+/** Pieces overlap by this many characters on either side. Patterns with longer matches are not tested on pieces. */
 const OVERLAP_CHARACTERS = 1024;
 
-/** What it costs to find out whether there is a match: the engine goes from state to state, one for each character. */
+/** The cost of testing whether there is a match: the engine runs a DFA, with one transition for each character. */
 const STEPS_PER_CHARACTER = 1;
 
 /**
- * The engine says ten times faster that there is a match than where it is. So each piece is asked first, with what stands
- * around it: every match lies in some piece, whole. Only where a piece says yes are the matches looked for, and in the whole
- * text, so that nothing begins or ends at the edge of a piece.
+ * The engine finds out whether there is a match ten times faster than where it is. So each piece is tested first,
+ * together with the overlap, so that every match is completely inside some piece. The search for matches runs only
+ * where the test succeeds, and on the whole text, so that no match begins or ends at the boundary of a piece.
  */
 function findInPieces(expression: RE2JS, text: string, work: Work): Match[] {
   const matches: Match[] = [];
-  let from = 0; // all that begins before this is found
+  let from = 0; // all matches that begin before this offset are found
   for (let start = 0; start < text.length; start += PIECE_CHARACTERS) {
     const end = start + PIECE_CHARACTERS;
     if (from >= end) continue;
@@ -55,11 +55,11 @@ function hasMatch(expression: RE2JS, piece: string, work: Work): boolean {
 
 interface Found {
   readonly matches: Match[];
-  /** Whether nothing more was found up to the end of the text. */
+  /** Whether the search reached the end of the text. */
   readonly isLast: boolean;
 }
 
-/** The matches from a place on, up to the first that begins behind `until`. */
+/** The matches from an offset on, up to and including the first one that begins at or after `until`. */
 function findFrom(expression: RE2JS, text: string, from: number, work: Work, until = Infinity): Found {
   const counted = new CountedText(text, expression.programSize(), work);
   const matcher = expression.matcher(counted as unknown as string);
@@ -74,12 +74,12 @@ function findFrom(expression: RE2JS, text: string, from: number, work: Work, unt
   return { matches, isLast: true };
 }
 
-/** What it costs to begin one more search. */
+/** The cost of starting another search. */
 const STEPS_PER_MATCH = 300;
 
-/** A text that counts how often the engine looks at it. The engine takes everything that is a String. */
+/** A string that counts how often the engine reads a character. The engine accepts any String object. */
 class CountedText extends String {
-  // Plain members: private ones are slower, and this is asked for every character.
+  // Public fields, because private ones are slower and `charCodeAt` runs for every character.
   readonly text: string;
   readonly steps: number;
   readonly work: Work;
@@ -88,7 +88,8 @@ class CountedText extends String {
   constructor(text: string, size: number, work: Work) {
     super(text);
     this.text = text;
-    // In a short text each instruction looks by itself; in a long one all look together, four times for each character.
+    // In a short text the engine backtracks, and each instruction reads for itself. In a long one it runs all
+    // instructions together and reads each character four times.
     this.steps = LOOKS_AT_ONCE * (size * text.length <= MAX_BACKTRACKED ? 2 : 3 + (size >> 2));
     this.work = work;
   }
@@ -106,11 +107,11 @@ const LOOKS_AT_ONCE = 256;
 const MAX_BACKTRACKED = 262_144;
 
 /**
- * Whether the engine can go from state to state, one for each character, whatever the text is. A pattern with many places
- * in which anything may stand has more states than there is room for: two to the power of their number, at worst.
+ * Whether the engine can run the pattern as a DFA on any text. A pattern with many places that match any of several
+ * characters has too many states: at worst, two to the power of the number of such places.
  */
 function isQuick(source: string): boolean {
-  // What is repeated as a group counts as often as it is.
+  // A counted group multiplies the places in it.
   if (/\)\{/.test(source)) return false;
   let places = 0;
   for (const [, repeated = "", most = ""] of source.matchAll(WIDE)) {
@@ -121,10 +122,10 @@ function isQuick(source: string): boolean {
 }
 
 const MAX_PLACES = 12;
-// A dot, a class, or an escape for one, and the repetition behind it.
+// A dot, a character class or an escape for one, with the repetition after it.
 const WIDE = /(?:\\[dDwWsSpP]|(?<!\\)\.|\[\^?\]?(?:\\.|[^\]\\])*\])([*+]|\{\d+(?:,(\d*))?\})?/g;
 
-/** Whether every match is shorter than the overlap. */
+/** Whether no match is longer than the overlap. */
 function isBounded(source: string): boolean {
   const counts = Array.from(source.matchAll(/\{(?:\d+,)?(\d*)\}/g), ([, most]) =>
     most === "" ? Infinity : Number(most),

@@ -1,13 +1,13 @@
 import { readPlace } from "../text/path-readings.ts";
 
-/** Whether a path or URI is one that some patterns speak of, in any reading. */
+/** Whether a path or URI matches one of the globs in at least one reading. */
 export type GlobTest = (text: string) => boolean;
 
 /**
- * Makes a test for paths and URIs that match any of these patterns: `*` is anything within a
- * segment, `**` anything at all, `?` one character. A pattern without a slash is about the last
- * segment, one with a slash about the whole path. Case does not matter: this is for what is denied.
- * What cannot be read might be anything, and so matches.
+ * Creates a test for paths and URIs that match any of these globs: `*` matches anything within a segment, `**` anything
+ * at all, `?` one character. A glob without a slash is compared with the last segment, one with a slash with the whole
+ * path. Letter case is ignored, because globs are used for what is denied. A text that cannot be resolved could mean
+ * any path, so it matches.
  */
 export function matchesGlob(patterns: readonly string[]): GlobTest {
   const globs = patterns.map((pattern) => ({
@@ -25,7 +25,7 @@ export function matchesGlob(patterns: readonly string[]): GlobTest {
   };
 }
 
-/** A character, `?`, `*`, `**`, or a `**` with its slash, which stands for whole segments. */
+/** A character, `?`, `*`, `**`, or a `**` with its slash, which matches whole segments. */
 type Token = string;
 
 function tokenize(pattern: string): Token[] {
@@ -33,7 +33,7 @@ function tokenize(pattern: string): Token[] {
   return anywhere.match(/\*\*\/?|[^]/gu) ?? [];
 }
 
-/** Goes through pattern and text together, and keeps every place in the pattern that is still possible. */
+/** Walks over glob and text together, and keeps the set of all positions in the glob that are still possible. */
 function isMatch(tokens: readonly Token[], text: string): boolean {
   let places = reach(tokens, new Set([0]), true);
   for (const character of text) {
@@ -49,7 +49,7 @@ function isMatch(tokens: readonly Token[], text: string): boolean {
   return places.has(tokens.length);
 }
 
-/** With what can be reached without a character: a star may stand for nothing. */
+/** Adds the positions that can be reached without reading a character, because a star may match nothing. */
 function reach(tokens: readonly Token[], places: Set<number>, isBegin: boolean): Set<number> {
   for (const place of places) {
     const token = tokens[place];

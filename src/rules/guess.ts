@@ -2,19 +2,19 @@ import type { Direction } from "../message/message.ts";
 import { type Answer, opposite } from "./conditions.ts";
 import type { Condition } from "./rule.ts";
 
-/** When a rule is judged: when something is said, or when it is answered. */
+/** When a rule is judged: "said" for requests and notifications, "answered" for responses. */
 export type Moment = "said" | "answered";
 
-/** What can be told of a message before anybody looks into it. */
+/** What is known about a message before its body is read. */
 export interface Gist {
   readonly moment: Moment;
   readonly direction: Direction;
   readonly method: string | null;
-  /** Undefined where nobody can tell: then rules for any tool may match. */
+  /** Undefined if the tool is not known: then rules for any tool may match. */
   readonly tool: string | null | undefined;
 }
 
-/** What a condition will say, as far as method, direction and tool decide it. */
+/** The answer of a condition as far as method, direction and tool decide it; otherwise "unsure". */
 export function guess(condition: Condition, gist: Gist): Answer {
   const { method, tool } = gist;
   switch (condition.is) {
@@ -73,7 +73,7 @@ function negated(condition: Condition): Condition {
   return { is: "not", condition };
 }
 
-/** The same for conditions that must all hold. */
+/** The same for a list of conditions that must all hold. */
 export function guessAll(conditions: readonly Condition[], gist: Gist): Answer {
   let all: Answer = "yes";
   for (const condition of conditions) {
@@ -84,7 +84,7 @@ export function guessAll(conditions: readonly Condition[], gist: Gist): Answer {
   return all;
 }
 
-/** Whether a field is the name of the tool that is called, which is known. */
+/** Whether a field is the name of the called tool, and that name is known. */
 function isToolName(steps: readonly (string | number)[], { method, tool }: Gist): boolean {
   return method === "tools/call" && typeof tool === "string" && steps.length === 1 && steps[0] === "name";
 }

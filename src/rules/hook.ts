@@ -9,30 +9,30 @@ import { showText } from "../message/text.ts";
 import { type Change, problem, setAt } from "../action/change.ts";
 import { follow, type Placed } from "../action/follow.ts";
 
-/** What a webhook or a script is told about a message. */
+/** The event about a message that a webhook or a script receives. */
 export interface HookEvent {
-  /** Nobody else's, so that whoever hears it twice can tell. */
+  /** A unique id, by which the receiver recognises an event that it gets twice. */
   readonly id: string;
   readonly time: Date;
   readonly rule: string;
   readonly direction: Direction;
-  /** The method of the message, or of the request it answers. */
+  /** The method of the message; for a response, the method of its request. */
   readonly method: string | null;
   readonly tool: string | null;
   readonly session: string | null;
   readonly identity: string | null;
-  /** The server that the message is for, or comes from. */
+  /** The server that the message is sent to or comes from. */
   readonly server: string;
 }
 
-/** What a webhook or a script decided. */
+/** The decision of a webhook or a script. */
 export type HookVerdict =
   | { readonly action: "allow" }
   | { readonly action: "block"; readonly reason: string | null }
-  /** Another message in the place of this one. */
+  /** The message is replaced by this one. */
   | { readonly action: "modify"; readonly message: Placed };
 
-/** An event as JSON, with the message in it as it came or without. */
+/** An event as JSON, with the bytes of the message in it unless that is null. */
 export function composeEvent({ time, ...event }: HookEvent, message: Payload | null): Buffer {
   const head = JSON.stringify({ version: 1, time: time.toISOString(), ...event });
   if (message === null) return Buffer.from(head);
@@ -41,7 +41,9 @@ export function composeEvent({ time, ...event }: HookEvent, message: Payload | n
 
 const CLOSE = Buffer.from("}");
 
-/** Reads `{"action": "allow" | "block" | "modify", "reason"?, "message"?}`. What is anything else decides nothing. */
+/**
+ * Reads `{"action": "allow" | "block" | "modify", "reason"?, "message"?}`. Anything else is a problem, not a decision.
+ */
 export function readHookVerdict(body: Buffer): HookVerdict | { readonly problem: string } {
   if (scan(whole(body)).fault !== null) return problem("the answer is no JSON that everyone reads alike");
   const root = rootOf(body);
@@ -55,7 +57,7 @@ export function readHookVerdict(body: Buffer): HookVerdict | { readonly problem:
       const reason = members.get("reason");
       if (reason !== undefined && body[reason.start] !== QUOTE) return problem("the reason is no text");
       const text = readString(body, reason ?? null);
-      // It is for the client to read, and comes from somebody who need not be careful.
+      // The client is shown this text, and its author may not have escaped it.
       return { action, reason: text === null ? null : showText(text, MAX_REASON_CHARACTERS) };
     }
     case "modify": {
@@ -73,8 +75,8 @@ export function readHookVerdict(body: Buffer): HookVerdict | { readonly problem:
 const MAX_REASON_CHARACTERS = 500;
 
 /**
- * The edits that make a message what a webhook or a script made of it. Only params, result and error can become another
- * one: whose message it is and what it asks for stay as they are. What was left out is left as it is.
+ * The edits that turn a message into the one that a webhook or a script returned. Only params, result and error can
+ * change: id and method stay as they are. A member that the returned message leaves out is kept.
  */
 export function followMessage(message: Message, wanted: Placed): Change {
   const { bytes } = message;

@@ -5,28 +5,27 @@ import { isSpelled } from "../message/spelling.ts";
 import { readText } from "../message/text.ts";
 import { kindAt } from "./fields.ts";
 
-/** A message inside another one. Its places are places in the bytes of the outer one. */
+/** A message inside another message. Its spans refer to the bytes of the outer one. */
 export type InnerMessage =
-  /** What a server asks of a client in the middle of a call. */
+  /** An input request: what a server asks of a client in its response to a call. */
   | { readonly kind: "request"; readonly key: string; readonly method: string | null; readonly params: Span | null }
-  /** What a client answers to that, in the request that takes the call up again. */
+  /** The client's response to an input request, in the request that retries the call. */
   | { readonly kind: "response"; readonly key: string; readonly result: Span }
-  /** How a task ended: what the call that started it would have been answered. */
+  /** The result or error of a task: the response that the call would have got without the task. */
   | { readonly kind: "result"; readonly taskId: string; readonly result: Span }
   | { readonly kind: "error"; readonly taskId: string; readonly error: Span };
 
-/** A message with more inside it is not taken apart. */
+/** The largest number of inner messages in one message. A message with more is "unclear". */
 export const MAX_INNER_MESSAGES = 1000;
 
-/** What is inside another message; "unclear" where there is too much, or peers could read it in different ways. */
+/** The messages inside another one; "unclear" if there are too many, or if peers could read them differently. */
 export type InnerMessages = readonly InnerMessage[] | "unclear";
 
 /**
- * What is inside a result. Since 2026-07-28 sampling, elicitation and roots are asked for in the
- * results of calls (`inputRequests`), and a task's result or error is a member of what `tasks/get`
- * answers; before that `tasks/result` answered with the bare result of the call. `taskId` is the
- * task that was asked about. Whatever a result says it is, clients may read what it holds: so this
- * goes by the members and not by `resultType`.
+ * The messages inside a result. Since 2026-07-28, servers send requests for sampling, elicitation and roots in the
+ * results of calls (`inputRequests`), and the result or error of a task is a member of the response to `tasks/get`;
+ * before that, the response to `tasks/result` was the bare result of the call. `taskId` is the task that was asked
+ * about. Clients may read any member that is there, whatever `resultType` says, so this goes by the members.
  */
 export function innerOfResult(
   bytes: Buffer,
@@ -40,7 +39,7 @@ export function innerOfResult(
   return [{ kind: "result", taskId, result }, ...requests];
 }
 
-/** What is inside the params of a request or notification: answers to input requests, or the state of a task. */
+/** The messages inside the params of a request or notification: responses to input requests, or the state of a task. */
 export function innerOfParams(bytes: Buffer, params: Span, method: string): InnerMessages {
   if (TASK_NEWS.has(method)) return innerOfTask(bytes, params, null);
   const found = pick(bytes, params, RESPONSES);
@@ -58,8 +57,9 @@ export function innerOfParams(bytes: Buffer, params: Span, method: string): Inne
 }
 
 /**
- * What a client's answer is an answer to, by its members: a server need not give its questions a state that we would know
- * them by. More than one where it could be either; null where it could be none.
+ * The methods that a client's response to an input request may belong to, judged by its members. Needed because a
+ * server may leave out the `requestState` by which the proxy would know the input request. Several methods if it could
+ * be any of them; null if it fits none.
  */
 export function looksLike(bytes: Buffer, result: Span): readonly (string | null)[] {
   const methods = new Set<string>();
@@ -77,13 +77,16 @@ const TELLING = [
   { keys: new Set(["roots"]), method: "roots/list" },
 ];
 
-/** Whose answers are the state of a task. */
+/** Requests whose response is the state of a task. */
 const TASK_STATES = new Set(["tasks/get", "tasks/update", "tasks/cancel"]);
 
-/** Notifications that bring the state of a task. */
+/** Notifications that contain the state of a task. */
 const TASK_NEWS = new Set(["notifications/tasks", "notifications/tasks/status"]);
 
-/** The task that a result says was started instead of an answer, by the revisions that have tasks; or null. */
+/**
+ * The id of the task that was started instead of responding at once, in the form of any revision that has tasks; or
+ * null.
+ */
 export function startedTask(bytes: Buffer, result: Span): string | null {
   const task = findMember(bytes, result, "task");
   const bare = task === null ? null : readString(bytes, findMember(bytes, task, "taskId"));
@@ -97,7 +100,7 @@ function innerOfTask(bytes: Buffer, task: Span, asked: string | null): InnerMess
   const found = pick(bytes, task, TASK);
   const requests = innerRequests(bytes, task);
   if (found === null || requests === "unclear") return "unclear";
-  // The task that was asked about counts, and not what the answer calls it.
+  // Use the id from the request. The response could name another task.
   const taskId = asked ?? readString(bytes, found.taskId) ?? "";
   const inner: InnerMessage[] = [];
   if (found.result !== null) {
@@ -127,7 +130,7 @@ function innerRequests(bytes: Buffer, result: Span): InnerMessages {
   return isClear ? inner : "unclear";
 }
 
-/** The keys that matter somewhere, and what a careless peer takes for them. */
+/** A set of keys to look for, and their folded forms, which a careless peer reads as the same keys. */
 function keys<Key extends string>(...names: Key[]) {
   return { names, folded: new Set(names.map(fold)), none: nothing(names) };
 }
@@ -141,7 +144,7 @@ const REQUESTS = keys("inputRequests");
 const REQUEST = keys("method", "params");
 const TASK = keys("taskId", "result", "error");
 
-/** The members with these keys. Null where there is one that some peer would take for one of them. */
+/** The members with these keys. Null if another key is so similar that some peer would read it as one of them. */
 function pick<Key extends string>(
   bytes: Buffer,
   span: Span,

@@ -1,9 +1,9 @@
 import type { Look } from "./view.ts";
 
-/** A condition that has no others in it, ready to be asked. */
+/** A compiled condition that has no nested conditions. */
 export interface Leaf {
-  /** Whether it holds. Throws where that cannot be judged. */
+  /** Whether the condition holds. Throws if that cannot be judged. */
   test(look: Look): boolean;
-  /** What it looked at, for people. */
+  /** The value that the condition looked at, formatted for people. */
   saw(look: Look): string;
 }

@@ -28,17 +28,17 @@ import { isAnyOf, isValue } from "./values.ts";
 import { type Look, memoOf, SECTION, type Section, toolOf } from "./view.ts";
 import { spend } from "./work.ts";
 
-/** A condition without others in it. */
+/** A condition without nested conditions. */
 export type LeafCondition = Exclude<Condition, { readonly is: "all" | "any" | "not" }>;
 
-/** What conditions are compiled with. */
+/** What is needed to compile conditions. */
 export interface CompileContext {
   readonly fields: FieldTable;
-  /** Needed where an expression is among the conditions. It has been compiled before, without a problem. */
+  /** Needed if a condition is an expression, which must be known to compile. */
   readonly cel: ((expression: string) => CelTest) | null;
 }
 
-/** Gets one condition ready. */
+/** Compiles one condition. */
 export function compileLeaf(condition: LeafCondition, context: CompileContext): Leaf {
   switch (condition.is) {
     case "method_equals":
@@ -134,7 +134,7 @@ export function compileLeaf(condition: LeafCondition, context: CompileContext): 
   }
 }
 
-/** No tool takes more at a time. */
+/** A list with more paths is not judged. No tool takes that many at a time. */
 const MAX_PATHS = 10_000;
 
 const CODE: Field = { text: "code", steps: ["code"] };
@@ -178,7 +178,7 @@ function matching(pattern: RulePattern): TextTest {
   };
 }
 
-/** What is there is asked. What is missing fits nothing. */
+/** Tests a field if it exists. A missing field never matches. */
 function onField(name: Section, field: Field, { fields }: CompileContext, isWanted: (seen: Seen) => boolean): Leaf {
   const step = fields.intern(field);
   const section = SECTION[name];
@@ -191,7 +191,7 @@ function onField(name: Section, field: Field, { fields }: CompileContext, isWant
   };
 }
 
-/** Only text fits a condition about text; a number that looks alike does not. */
+/** A condition about text matches strings only, not a number that looks the same. */
 function onString(name: Section, field: Field, { fields }: CompileContext, isWanted: TextTest): Leaf {
   const step = fields.intern(field);
   const section = SECTION[name];
@@ -205,7 +205,7 @@ function onString(name: Section, field: Field, { fields }: CompileContext, isWan
   };
 }
 
-/** Equality, in one step for text: nothing is asked more often. */
+/** Equality, with a shortcut for strings, because no other condition is used as often. */
 function onEqual(name: Section, field: Field, context: CompileContext, value: Json): Leaf {
   if (typeof value !== "string") return onField(name, field, context, isValue(value));
   const step = context.fields.intern(field);
@@ -219,7 +219,7 @@ function onEqual(name: Section, field: Field, context: CompileContext, value: Js
   };
 }
 
-/** The value a way leads to in a section, or null. */
+/** The value at the end of a path in a section, or null. */
 function seenIn(look: Look, section: number, step: FieldStep): Seen | null {
   const memo = memoOf(look, section);
   return memo === null ? null : lookUp(memo, step);
@@ -228,7 +228,7 @@ function seenIn(look: Look, section: number, step: FieldStep): Seen | null {
 function showField(look: Look, section: number, step: FieldStep): string {
   const seen = seenIn(look, section, step);
   if (seen === null) return "(missing)";
-  // Of a long value no more is read than is shown.
+  // Do not decode more of a long value than is shown.
   const { start, end } = spanOf(seen);
   return showText(seen.bytes.toString("utf8", start, Math.min(end, start + 4 * MAX_SHOWN)), MAX_SHOWN);
 }

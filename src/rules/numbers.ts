@@ -2,8 +2,8 @@ import { NINE, ZERO } from "../message/characters.ts";
 import { Unjudgeable } from "./unjudgeable.ts";
 
 /**
- * A number by its value, whatever its spelling: sign × 0.digits × 10^point. The digits have no zeros
- * at either end; zero has none at all. Nothing is rounded.
+ * The exact value of a number, whatever its spelling: sign × 0.digits × 10^point. The digits have no zeros at either
+ * end; for zero they are empty.
  */
 export interface Decimal {
   readonly sign: -1 | 0 | 1;
@@ -16,7 +16,7 @@ export function readDecimal(text: string): Decimal {
   return readPlain(text) ?? readAny(text);
 }
 
-/** A whole number above zero that is not long: most are such. */
+/** Fast path for a short positive integer, which most numbers are. */
 function readPlain(text: string): Decimal | null {
   const { length } = text;
   if (length > MAX_PLAIN) return null;
@@ -41,17 +41,17 @@ function readAny(text: string): Decimal {
   return { sign: minus === "-" ? -1 : 1, digits: all.slice(first, last), point };
 }
 
-/** The value of a number as a policy file gives it. */
+/** The value of a number in a policy file. */
 export function decimalOf(value: number | bigint): Decimal {
   return readDecimal(String(value));
 }
 
-/** Below zero when the first is less, above zero when it is more. */
+/** Negative if the first number is less, positive if it is greater, otherwise zero. */
 export function compareDecimals(one: Decimal, other: Decimal): number {
   if (one.sign !== other.sign) return one.sign - other.sign;
   if (one.point !== other.point) return one.point < other.point ? -one.sign : one.sign;
   if (one.digits === other.digits) return 0;
-  // Fractions behind the same point: the longer one is more where it begins like the shorter one.
+  // Both are fractions after the same point, so they compare like strings: a longer one is greater than its prefix.
   return one.digits < other.digits ? -one.sign : one.sign;
 }
 
@@ -59,10 +59,10 @@ const NOUGHT: Decimal = { sign: 0, digits: "", point: 0 };
 
 const NUMBER = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/;
 
-// Integers of so many characters are numbers of ours without loss.
+// Integers with this many characters are exact in a double.
 const MAX_PLAIN = 15;
 
-/** Exponents with more digits are not compared: nobody reads such a number as anything but infinite or zero. */
+/** Numbers with longer exponents are not compared: every reader takes them for infinite or zero. */
 const MAX_EXPONENT_DIGITS = 14;
 
 function readExponent(text: string): number {

@@ -1,19 +1,19 @@
 import { readPlace, type Reading } from "../text/path-readings.ts";
 
-/** Whether a path or URI is certain to lead into one of some folders. */
+/** Whether a path or URI is certain to be inside one of the folders. */
 export type WithinTest = (text: string) => boolean;
 
 /**
- * Makes a test for paths and URIs below any of these roots, which are paths or URIs themselves. A
- * text can be read in several ways, by whoever decodes it or takes a backslash for a slash: it is
- * within only if every reading is. What cannot be resolved is not within.
+ * Creates a test for paths and URIs below any of these roots, which are paths or URIs themselves. Servers may read a
+ * text in several ways, for example decode it or treat a backslash as a slash: it is within the roots only if every
+ * reading is. A text that cannot be resolved is not within them.
  */
 export function within(roots: readonly string[]): WithinTest {
   const isBelow = below(roots);
   return (text) => isBelow(readPlace(text));
 }
 
-/** The same for the readings of a text, where somebody has them. Null is what cannot be resolved. */
+/** The same for the readings of a text; null for a text that cannot be resolved. */
 export function below(roots: readonly string[]): (readings: readonly Reading[] | null) => boolean {
   const known = roots.flatMap((root) => readPlace(root) ?? []);
   return (readings) => {
@@ -29,7 +29,7 @@ function isInOne(roots: readonly Reading[], reading: Reading): boolean {
 }
 
 function contains(root: Reading, reading: Reading): boolean {
-  // A root read loosely is more than its author wrote: it may only hold what is read as loosely.
+  // A loose reading of a root covers more than its author wrote, so it may only contain texts read in the same way.
   if (root.way !== "plain" && root.way !== reading.way) return false;
   if (root.origin !== reading.origin || root.drive !== reading.drive) return false;
   if (root.segments.length > reading.segments.length) return false;
@@ -39,7 +39,7 @@ function contains(root: Reading, reading: Reading): boolean {
   return true;
 }
 
-/** Where there are drives, names are the same in either case. */
+/** On paths with a drive letter, names are compared without regard to letter case. */
 function isSame(one: string, other: string, drive: string | null): boolean {
   return (
     (one.length === other.length && one === other) || (drive !== null && one.toLowerCase() === other.toLowerCase())

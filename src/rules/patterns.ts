@@ -4,33 +4,33 @@ import { isPlainPattern } from "./plain-pattern.ts";
 import type { RulePattern } from "./rule.ts";
 import { Unjudgeable } from "./unjudgeable.ts";
 
-/** Longer texts are not searched. */
+/** The longest text that is searched. */
 export const MAX_MATCHED_CHARACTERS = 262_144;
 
-/** Larger patterns, by the number of their instructions, are refused. */
+/** The largest pattern that is accepted, in instructions. */
 const MAX_PATTERN_SIZE = 2048;
 
 /**
- * How many characters times instructions one search may cost. The engine is linear, but what it
- * does for each character grows with the pattern: at worst ten nanoseconds for each instruction.
+ * The cost limit for one search, in characters times instructions. The engine is linear, but its cost for each
+ * character grows with the pattern: at worst ten nanoseconds for each instruction.
  */
 export const MAX_MATCH_WORK = 16 * 2 ** 20;
 
-/** What is wrong with a pattern, for the one who wrote it. */
+/** What is wrong with a pattern, for the author of the policy file. */
 export interface PatternProblem {
   readonly problem: string;
 }
 
-/** Turns the source of a pattern into one that can be run, or says what is wrong with it. */
+/** Compiles a pattern, or says what is wrong with it. */
 export type CompilePattern = (source: string) => SizedPattern | PatternProblem;
 
-/** A pattern, and what running it costs. */
+/** A pattern, and the cost of running it. */
 export interface SizedPattern extends RulePattern {
   readonly size: number;
   findAll: NonNullable<RulePattern["findAll"]>;
 }
 
-/** Loads the engine for patterns. It is large; only policies that have patterns need it. */
+/** Loads the pattern engine. It is large, and only policies with patterns need it. */
 export async function loadPatterns(): Promise<CompilePattern> {
   const { RE2JS: engine } = await import("re2js");
   const known = new Map<string, SizedPattern | PatternProblem>();
@@ -43,25 +43,28 @@ export async function loadPatterns(): Promise<CompilePattern> {
   };
 }
 
-/** Rules share patterns; compiling one can take milliseconds. */
+/** How many compiled patterns are cached. Rules share patterns, and compiling one can take milliseconds. */
 const MAX_KNOWN = 10_000;
 
-/** Whether something is a pattern that can be run. */
+/** Whether a pattern compiled. */
 export function isPattern(made: SizedPattern | PatternProblem): made is SizedPattern {
   return "test" in made;
 }
 
-/** What running a pattern on one character costs, in steps. Asked when it is run: it shows when the pattern is compiled. */
+/**
+ * The cost of running a pattern on one character, in steps. Call it only when the pattern is run, because a plain
+ * pattern is compiled to find out.
+ */
 export function sizeOf(pattern: RulePattern): number {
   return "size" in pattern && typeof pattern.size === "number" ? pattern.size : COMMON_SIZE;
 }
 
-/** What a pattern counts for that does not say how large it is. */
+/** The assumed size of a pattern that does not know its own. */
 const COMMON_SIZE = 64;
 
 /**
- * Making a program of a pattern costs more than reading the rule around it. Where it is clear that
- * there will be one, it is made when the pattern is first used.
+ * Compiling a pattern costs more than reading the rule around it. A pattern that is certain to compile is therefore
+ * compiled when it is first used.
  */
 function putOff(engine: typeof RE2JS, source: string): SizedPattern {
   let made: SizedPattern | undefined;
@@ -85,13 +88,13 @@ function compilePlain(engine: typeof RE2JS, source: string): SizedPattern {
 function compile(engine: typeof RE2JS, source: string): SizedPattern | PatternProblem {
   const unsupported = findUnsupported(source);
   if (unsupported !== null) return { problem: unsupported };
-  // Such a one would take milliseconds to write out, only to be refused.
+  // Cheap check first: expanding such a pattern would take milliseconds, only for it to be refused.
   const repeats = Array.from(source.matchAll(/\{(\d+)/g), ([, count]) => Number(count));
   if (repeats.reduce((sum, each) => sum + each, 0) > MAX_PATTERN_SIZE)
     return { problem: "is too large: it has too many repetitions" };
   let expression: RE2JS;
   try {
-    // The one spelling of JavaScript that RE2 does not know and everybody writes.
+    // `\u` escapes are the one common JavaScript syntax that RE2 does not have.
     expression = engine.compile(
       source.replace(ESCAPES, (all, four: string | undefined, braced: string | undefined) => {
         const point = four ?? braced;
@@ -120,7 +123,10 @@ function compile(engine: typeof RE2JS, source: string): SizedPattern | PatternPr
 
 const ESCAPES = /\\(?:u([0-9A-Fa-f]{4})|u\{([0-9A-Fa-f]{1,6})\}|[^])/g;
 
-/** What people know from other engines, and a linear one cannot do. The engine's own words for it help nobody. */
+/**
+ * Finds constructs of other engines that a linear-time engine does not have, because the engine's own error messages
+ * for them do not help.
+ */
 function findUnsupported(source: string): string | null {
   for (const [, escape, group] of source.matchAll(CONSTRUCTS)) {
     if (group !== undefined) return `has a ${GROUPS.get(group)} (${group}…), which a linear-time engine does not have`;
@@ -129,7 +135,7 @@ function findUnsupported(source: string): string | null {
   return null;
 }
 
-// Classes are stepped over as a whole: in them these mean nothing.
+// Character classes are skipped as a whole, because these constructs have no meaning in them.
 const CONSTRUCTS = /\\(?:([1-9]|k(?=[<{']))|[^])|\[\^?\]?(?:\\[^]|[^\]\\])*\]|\((\?<?[=!]|\?P=|\?>|\?\()/g;
 
 const GROUPS = new Map([

@@ -1,6 +1,6 @@
 /**
- * Whether a pattern has nothing in it but letters, well-known escapes, simple classes, groups,
- * alternatives and simple repetitions: there is no doubt that it compiles, and to something small.
+ * Whether a pattern has only letters, common escapes, simple classes, groups, alternatives and simple repetitions. Such
+ * a pattern is certain to compile, and to a small program.
  */
 export function isPlainPattern(source: string): boolean {
   if (source.length > MAX_PLAIN_CHARACTERS || !PLAIN.test(source)) return false;
@@ -16,7 +16,7 @@ export function isPlainPattern(source: string): boolean {
 
 const MAX_PLAIN_CHARACTERS = 256;
 
-// One item, and behind it at most one repetition; none behind an anchor, a bracket that opens, or a bar.
+// Each item has at most one repetition after it. An anchor, an opening parenthesis and a bar have none.
 const CLASS = String.raw`\[\^?(?:a-z|A-Z|0-9|a-f|A-F|[A-Za-z0-9_ ./:@,;=%#~!])+\]`;
 const ITEM = String.raw`(?:[A-Za-z0-9_ /:@,;=%#~!&'"<>-]|\\[dDwWsS.\\/()[\]{}*+?|^$-]|\.|${CLASS}|\))`;
 const PLAIN = new RegExp(`^(?:${ITEM}[*+?]?|\\^|\\$|\\\\b|\\|(?![*+?])|\\((?:\\?:)?(?![*+?)]))*$`);

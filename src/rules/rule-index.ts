@@ -7,33 +7,33 @@ import type { Look } from "./view.ts";
 /** A rule that may match a message. */
 export interface Candidate {
   readonly compiled: CompiledRule;
-  /** Its conditions, without those that hold for every message of this kind. */
+  /** Its conditions, without those that hold for every message with this method, direction and tool. */
   readonly clauses: readonly Clause[];
 }
 
-/** Whether a rule matches. Never throws: what is unsure could not be judged. */
+/** Whether a rule matches. Never throws: the answer is "unsure" if the rule could not be judged. */
 export function askCandidate({ clauses }: Candidate, look: Look): Answer {
   return askAll(clauses, look);
 }
 
-/** What is to be kept of a request until its answer comes. */
+/** What is kept of a request until its response arrives. */
 export type Kept = "params" | "client" | "nothing";
 
-/** The rules of a policy, found by what a message is about. */
+/** The rules of a policy, indexed by moment, direction, method and tool. */
 export interface RuleIndex {
-  /** The rules that may match, those with the highest priority first, then in the order of the file. */
+  /** The rules that may match, highest priority first, then in the order of the policy file. */
   find(gist: Gist): readonly Candidate[];
-  /** What rules want to know of a request once its answer comes this way: its params, who asked, or nothing. */
+  /** What rules need of a request when its response is sent in this direction: its params, its client, or nothing. */
   keeps(direction: Direction, method: string): Kept;
 }
 
-/** So many methods, and names of tools, have their rules remembered. For others they are picked anew. */
+/** How many methods and tool names have a cached list of rules. For others, the list is built for each message. */
 const MAX_REMEMBERED = 1024;
 
-/** Rules are told apart by the tool only where there are more than these. */
+/** Rules are filtered by tool only if there are more than this. */
 const FEW = 8;
 
-/** Makes an index of the rules that are not off. */
+/** Creates an index of all rules that are not off. */
 export function createRuleIndex(rules: readonly CompiledRule[]): RuleIndex {
   const active = rules
     .filter(({ rule }) => rule.mode !== "off")
@@ -72,7 +72,7 @@ export function createRuleIndex(rules: readonly CompiledRule[]): RuleIndex {
   return {
     find,
     keeps(direction, method) {
-      // By its method only: a look into a map for every request is all that this may cost.
+      // By method only, so that it costs one map lookup for each request.
       const known = kept[direction].get(method);
       if (known !== undefined) return known;
       const rulesFor = shelfOf({ moment: "answered", direction, method, tool: undefined }).rules;
@@ -94,7 +94,7 @@ interface Shelf {
   readonly byTool: Map<string, readonly Candidate[]>;
 }
 
-/** A rule as a candidate for messages of this kind; none where it cannot match them. */
+/** The rule as a candidate for such messages; an empty list if it cannot match them. */
 function candidate(compiled: CompiledRule, gist: Gist): Candidate[] {
   const { rule, moment } = compiled;
   if (moment !== gist.moment || (rule.direction !== null && rule.direction !== gist.direction)) return [];

@@ -3,35 +3,35 @@ import type { Json } from "../message/json.ts";
 import type { Direction } from "../message/message.ts";
 import type { Work } from "./work.ts";
 
-/** Where something stands in a policy file. Lines and columns count from one. */
+/** A position in a policy file. Lines and columns count from one. */
 export interface Place {
   readonly line: number;
   readonly column: number;
 }
 
-/** A pattern for rules: RE2 syntax, run in linear time. */
+/** A pattern in a rule: RE2 syntax, run in linear time. */
 export interface RulePattern {
   readonly source: string;
   test(text: string): boolean;
   /**
-   * Where in a text it matches, in order; what that costs is added to `work`. Without it, what matches somewhere is taken to
-   * match as a whole.
+   * The spans of all matches in a text, in order; the cost is added to `work`. Without this method, a text that
+   * contains a match is treated as one match as a whole.
    */
   findAll?(text: string, work?: Work): readonly { readonly start: number; readonly end: number }[];
 }
 
-/** A text with variables in it, taken apart. */
+/** A parsed text with variables. */
 export interface Template {
   readonly text: string;
   readonly parts: readonly (string | TemplateVariable)[];
 }
 
-/** What a variable in a template stands for. */
+/** A variable in a template. */
 export type TemplateVariable =
   | { readonly name: "session_id" | "method" | "tool" | "params_hash" | "client" | "identity" | "direction" }
   | { readonly name: "param"; readonly field: Field };
 
-/** What a rule asks of a message. All conditions of a rule must hold. */
+/** A test on a message. All conditions of a rule must hold. */
 export type Condition =
   | { readonly is: "method_equals" | "method_starts_with" | "method_ends_with"; readonly text: string }
   | { readonly is: "method_matches"; readonly pattern: RulePattern }
@@ -46,7 +46,7 @@ export type Condition =
       readonly is: "touches";
       readonly paths: readonly string[];
       readonly globs: readonly string[];
-      /** Where to look. Null for everything that is asked for. */
+      /** The params to look into. Null for everything that the request asks for. */
       readonly fields: readonly Field[] | null;
     }
   | { readonly is: "error_code_equals"; readonly code: number }
@@ -61,7 +61,7 @@ export type Condition =
   | { readonly is: "not"; readonly condition: Condition }
   | { readonly is: "cel"; readonly expression: string };
 
-/** What a rule does with a message that it matches, in order. */
+/** What a rule does with a message that it matches. Its actions are carried out in order. */
 export type RuleAction =
   | { readonly does: "allow" }
   | { readonly does: "block"; readonly reason: Template; readonly code: number | null }
@@ -93,10 +93,10 @@ export type RuleAction =
   | { readonly does: "set_state"; readonly key: string; readonly value: Json }
   | { readonly does: "hide" };
 
-/** One sort of action. */
+/** The action of one kind. */
 export type ActionOf<Does extends RuleAction["does"]> = Extract<RuleAction, { readonly does: Does }>;
 
-/** How a message is transformed: one of ours, or a module's. */
+/** A transform: one that is built in, or one from a user's module. */
 export type TransformSetting =
   | {
       readonly kind: "redact";
@@ -113,10 +113,10 @@ export type TransformSetting =
 export interface Rule {
   readonly id: string;
   readonly name: string;
-  /** Whether it acts, only watches, or sleeps. */
+  /** Whether the rule acts, only reports what it would do, or is disabled. */
   readonly mode: "on" | "observe" | "off";
   readonly priority: number;
-  /** Null for both. */
+  /** Null for both directions. */
   readonly direction: Direction | null;
   readonly conditions: readonly Condition[];
   readonly actions: readonly RuleAction[];

@@ -1,19 +1,19 @@
 import type { Json } from "../message/json.ts";
 import type { Rule } from "./rule.ts";
 
-/** The rule engine. */
+/** The settings of the rule engine. */
 export interface InterceptorSettings {
   readonly enabled: boolean;
-  /** `transport` relays only: no rule is run. */
+  /** With `transport`, messages are only relayed and no rule is run. */
   readonly mode: "mcp" | "transport";
   readonly chain: ChainSettings;
-  /** In the order of the file. Those that are off are there, too. */
+  /** In the order of the policy file, including rules that are off. */
   readonly rules: readonly Rule[];
   readonly methodInterceptors: ReadonlyMap<string, MethodInterceptorSettings>;
   readonly interceptors: readonly ModuleSettings[];
 }
 
-/** How the chain is walked. */
+/** The settings of the chain of interceptors and rules. */
 export interface ChainSettings {
   readonly failFast: boolean;
   readonly parallel: boolean;
@@ -22,27 +22,27 @@ export interface ChainSettings {
   readonly onError: "block" | "allow";
 }
 
-/** What stands around one method. */
+/** An interceptor for one method. */
 export type MethodInterceptorSettings =
   | {
       readonly kind: "tool-call";
-      /** Null for all. */
+      /** Null for all tools. */
       readonly allowedTools: readonly string[] | null;
       readonly perMinute: number | null;
     }
   | {
       readonly kind: "resource-access";
-      /** Null for all. */
+      /** Null for all paths. */
       readonly allowedPaths: readonly string[] | null;
       /** Globs. */
       readonly denyPatterns: readonly string[];
     }
   | ({ readonly kind: "module" } & ModuleSettings);
 
-/** A module of the user's own. */
+/** A user's module. */
 export interface ModuleSettings {
   readonly module: string;
-  /** The module as the file has it, where `module` was made absolute. */
+  /** The module as written in the policy file, if `module` was made absolute. */
   readonly written?: string;
   readonly export: string;
   readonly options: Json;

@@ -10,12 +10,12 @@ import { keep, type Look, partOf, toolOf } from "./view.ts";
 /** Longer keys are replaced by their hash. */
 export const MAX_KEY_CHARACTERS = 512;
 
-/** So much of one value stands in a text for people. */
+/** How many characters of one value are shown in a text for people. */
 const MAX_SHOWN = 200;
 
 /**
- * Fills a template for people: nothing in it can forge a line or drive a terminal, and what is missing, or cannot be told
- * any more, is empty. So a refusal is never lost for want of a word in its reason.
+ * Fills a template for people. Values are escaped, so they cannot forge a log line or control a terminal. A value that
+ * is missing or cannot be read is empty, so that a missing value in the reason never prevents a refusal.
  */
 export function fillText({ parts }: Template, look: Look): string {
   return parts.map((part) => (typeof part === "string" ? part : showText(readValue(part, look), MAX_SHOWN))).join("");
@@ -31,9 +31,9 @@ function readValue(variable: TemplateVariable, look: Look): string {
 }
 
 /**
- * Fills a template for a key. Values are kept apart from each other and from the text around them,
- * whatever is in them, and what is missing is not what is empty. With `alike` names that a careless
- * server takes for the same are the same: nobody gets a fresh limit by writing a name in capitals.
+ * Fills a template for a key. Each value is delimited by its length, so that different values never give the same key,
+ * and a missing value differs from an empty one. With `alike`, tool names that a careless server treats as the same
+ * give the same key: otherwise a client could get a new limit by changing the letter case of a name.
  */
 export function fillKey({ parts }: Template, look: Look, names: "exact" | "alike"): string {
   const key = parts
@@ -48,7 +48,7 @@ export function fillKey({ parts }: Template, look: Look, names: "exact" | "alike
   return key.length > MAX_KEY_CHARACTERS ? `sha256:${sha256(key)}` : key;
 }
 
-/** What a variable stands for; null where there is no such thing. */
+/** The value of a variable; null if it is missing. */
 function valueOf(variable: TemplateVariable, look: Look): string | null {
   const { view } = look;
   switch (variable.name) {
@@ -71,7 +71,7 @@ function valueOf(variable: TemplateVariable, look: Look): string | null {
   }
 }
 
-/** The text of a parameter, or the canonical form of one that is something else; null where it is missing. */
+/** The text of a parameter, or its canonical form if it is not a string; null if it is missing. */
 function paramOf({ view, work }: Look, field: Field): string | null {
   const params = partOf(view, "params");
   const span = params === null ? null : findField(params, field, work);
@@ -79,7 +79,7 @@ function paramOf({ view, work }: Look, field: Field): string | null {
   return textAt(params.bytes, span) ?? canonicalize(params.bytes, span, work).toString("utf8");
 }
 
-/** Computed once for all templates: a large message takes a while. */
+/** Computed once for all templates, because it is slow for a large message. */
 function hashOf(look: Look): string {
   return keep(look, "params_hash", () => {
     const params = partOf(look.view, "params");

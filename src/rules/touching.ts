@@ -9,10 +9,12 @@ import type { Leaf } from "./leaf.ts";
 import type { Condition } from "./rule.ts";
 import { keep, type Look, memoOf, SECTION } from "./view.ts";
 
-/** What it takes to look at a text, however short it is. */
+/** The cost of looking at a string of any length. */
 const TEXT_STEPS = 24;
 
-/** Gets a condition ready that asks whether a request may lead to some files. What cannot be told counts as yes. */
+/**
+ * Compiles a `touches` condition, which tests whether a request may access some files. A doubtful case counts as yes.
+ */
 export function touching(condition: Condition & { readonly is: "touches" }, fields: FieldTable): Leaf {
   const begin = createTouchTest(condition.paths, condition.globs);
   const steps = condition.fields?.map((field) => fields.intern(field)) ?? null;
@@ -32,7 +34,7 @@ export function touching(condition: Condition & { readonly is: "touches" }, fiel
       eachText(memo.bytes, span, ({ start, end, isKey, depth }) => {
         if (found !== null) return false;
         const text = readText(memo.bytes, start + 1, end - 1);
-        // The members of params have names of the protocol's.
+        // The keys of params itself are defined by the protocol, so they are not tested.
         if (steps === null && depth === 1 && isKey) return !isSkipped(text, look.view.method);
         try {
           spendSteps(budget, TEXT_STEPS);
@@ -48,7 +50,7 @@ export function touching(condition: Condition & { readonly is: "touches" }, fiel
   }
 
   return {
-    // All such conditions share what one message may cost.
+    // All `touches` conditions share one budget for each message.
     test: (look) => find(look, keep<Budget>(look, "touches", newBudget)) !== null,
     saw(look) {
       const found = find(look, newBudget());
@@ -64,7 +66,7 @@ function newBudget(): Budget {
 
 const TOO_MUCH = "there is too much in it to look through";
 
-/** What is not asked for: the tool or prompt by its name, and what is said about the message. */
+/** Members that cannot name a file: the name of the tool or prompt, and `_meta`. */
 function isSkipped(member: string, method: string | null): boolean {
   return member === "_meta" || (member === "name" && (method === "tools/call" || method === "prompts/get"));
 }

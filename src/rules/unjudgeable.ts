@@ -1,7 +1,7 @@
 /**
- * Something cannot be judged: what would be looked at is too large, or beyond what is understood. A condition then neither
- * holds nor fails to, and the message does not pass. The reason is also told to the client, so it says nothing about the
- * policy and nothing of what is in the message.
+ * Something cannot be judged because it is too large or cannot be interpreted. The condition is then "unsure", and the
+ * message is refused. The client is told the reason too, so it must not reveal anything about the policy or quote the
+ * message.
  */
 export class Unjudgeable extends Error {
   constructor(reason: string) {

@@ -4,13 +4,13 @@ import { decimalIn, kindAt, numberAt, type Seen, spanOf, textAt, textOf } from "
 import { compareDecimals, type Decimal, decimalOf, readDecimal } from "./numbers.ts";
 import type { Json } from "../message/json.ts";
 
-/** Whether the value at a place in validated bytes is a certain one. */
+/** Tests the value at a span in validated bytes. */
 export type ValueTest = (bytes: Buffer, span: Span) => boolean;
 
-/** Whether a value that has been looked up is a certain one. */
+/** Tests a value that has been looked up. */
 export type SeenTest = (seen: Seen) => boolean;
 
-/** The same as `equalTo` for a value that has been looked up: what is made of it is not made anew for each rule. */
+/** The same as `equalTo` for a value that has been looked up, so that it is decoded once for all rules. */
 export function isValue(value: Json): SeenTest {
   if (typeof value === "string") return (seen) => textOf(seen) === value;
   if (typeof value === "number" || typeof value === "bigint") {
@@ -24,10 +24,10 @@ export function isValue(value: Json): SeenTest {
   return (seen) => test(seen.bytes, spanOf(seen));
 }
 
-/** Whether it is any of these. Texts are looked up, all else is compared one by one. */
+/** Whether a value is any of these. Strings may be found in a set; other values are compared one by one. */
 export function isAnyOf(values: readonly Json[]): SeenTest {
   const list = values.filter((value) => typeof value === "string");
-  // To find a text in a set it has to be hashed first, and it is new with every message.
+  // A set lookup has to hash the string first, and every message brings a new string.
   const texts = list.length > FEW ? new Set(list) : null;
   const tests = values.filter((value) => typeof value !== "string").map(isValue);
   return (seen) => {
@@ -37,12 +37,12 @@ export function isAnyOf(values: readonly Json[]): SeenTest {
   };
 }
 
-/** So many texts are compared one by one. */
+/** Up to this many strings are compared one by one. */
 const FEW = 4;
 
 /**
- * Makes a test for equality with a JSON value: numbers by value and exact, strings by their text,
- * objects whatever the order of their members.
+ * Creates a test for equality with a JSON value: numbers by their exact value, strings by their text, objects
+ * regardless of the order of their members.
  */
 export function equalTo(value: Json): ValueTest {
   if (value === null) return (bytes, span) => kindAt(bytes, span.start) === "null";
@@ -59,7 +59,7 @@ export function equalTo(value: Json): ValueTest {
 }
 
 function isString(bytes: Buffer, span: Span, text: string): boolean {
-  // Every character of ours takes one to six bytes: most strings are told apart by their length.
+  // A UTF-16 code unit takes one to six bytes in JSON, so most strings differ already in length.
   const length = span.end - span.start - 2;
   return length >= text.length && length <= 6 * text.length && textAt(bytes, span) === text;
 }
@@ -88,7 +88,7 @@ function equalToObject(value: { readonly [key: string]: Json }): ValueTest {
   const tests = new Map(Object.entries(value).map(([key, member]) => [key, equalTo(member)]));
   return (bytes, span) => {
     if (kindAt(bytes, span.start) !== "object") return false;
-    // No key stands twice: as many members, each of them known and equal, are all of them.
+    // No key occurs twice, so an equal count of known and equal members means that all are equal.
     let count = 0;
     let isEqual = true;
     eachMember(bytes, span, (key, member) => {

@@ -9,54 +9,57 @@ import { beginWork, type Work } from "./work.ts";
 export interface RuleView {
   readonly kind: "request" | "notification" | "result" | "error";
   readonly direction: Direction;
-  /** Its method, or that of the request it answers. Null where nobody can tell. */
+  /** The method of the message; for a response, the method of its request. Null if unknown. */
   readonly method: string | null;
-  /** Its params, or those of the request it answers. Null where there are none, undefined where they were not kept. */
+  /**
+   * The params of the message; for a response, those of its request. Null if there are none, undefined if they were not
+   * kept.
+   */
   readonly params: Part | null | undefined;
   readonly result: Part | null;
   readonly error: Part | null;
-  /** The tool it is about. Null where it is about none, undefined where nobody can tell any more. */
+  /** The tool that the message is about. Null if it is not about a tool, undefined if the tool is not known. */
   readonly tool: string | null | undefined;
-  /** What the client calls itself. */
+  /** The name that the client gives itself. */
   readonly client: string | null;
-  /** Who the client is: an authenticated subject, or what stands for one. */
+  /** The client's identity: an authenticated subject, or a substitute for it. */
   readonly identity: string | null;
-  /** The server that the session is with. */
+  /** The server of the session. */
   readonly server: ServerId;
   readonly session: SessionFacts;
-  /** All ids that the session goes by, that under which rules count and remember first. */
+  /** All ids of the session. The first is the key under which rules keep their state. */
   sessionIds(): readonly string[];
-  /** The id by which client and server know the session, or null. */
+  /** The `Mcp-Session-Id` that client and server use, or null. */
   readonly mcpSession: string | null;
 }
 
-/** One judgement of one message: what has been looked up, spent and found wanting. Rules share it. */
+/** The working data for judging one message: looked-up values, the work spent, the first doubt. All rules share it. */
 export interface Look {
   readonly view: RuleView;
-  /** What rules keep here so that others need not find it again: by names of their own. */
+  /** Values that conditions and templates cache here by name, so that others need not compute them again. */
   kept: Map<string, unknown> | null;
-  /** What has been looked up in each section, by its number: a look is cheaper to index than to ask by name. */
+  /** The values looked up in each section, by the section's number, because that is faster than access by name. */
   readonly memos: (FieldMemo | null)[];
-  /** What has been spent on the message, here and elsewhere. */
+  /** The steps spent on the message, here and elsewhere. */
   readonly work: Work;
-  /** Why the first condition that could not be judged could not be. */
+  /** The reason of the first condition that could not be judged. */
   doubt: Doubt | null;
 }
 
-/** Why something could not be judged. */
+/** Why a condition could not be judged. */
 export interface Doubt {
   /** For the log. */
   readonly text: string;
-  /** For the client; null where the reason says something about the policy. */
+  /** For the client; null if the reason would reveal something about the policy. */
   readonly told: string | null;
 }
 
-/** The parts of a message that fields lead into. */
+/** The parts of a message that fields refer to. */
 export type Section = "params" | "result" | "error";
 
 /**
- * Begins to look at a message. Nothing is read before somebody asks. `work` is that of the whole message, where this is
- * only a part of one.
+ * Starts judging a message. Nothing is read before it is needed. For a message inside another one, `work` is that of
+ * the outer message.
  */
 export function beginLook(view: RuleView, work: Work = beginWork()): Look {
   return { view, kept: null, memos: [null, null, null], work, doubt: null };
@@ -67,7 +70,7 @@ export const SECTION = { params: 0, result: 1, error: 2 } as const satisfies Rec
 
 const NAMES: readonly Section[] = ["params", "result", "error"];
 
-/** What has been looked up in a section; null where the message has none. */
+/** The values looked up in a section; null if the message does not have this section. */
 export function memoOf(look: Look, section: number): FieldMemo | null {
   const known = look.memos[section];
   if (known !== null) return known;
@@ -75,20 +78,20 @@ export function memoOf(look: Look, section: number): FieldMemo | null {
   return part === null ? null : (look.memos[section] = createFieldMemo(part, look.work));
 }
 
-/** A section of a message. Throws where it is known to have been there and is not at hand. */
+/** A section of a message. Throws if the message has it but it was not kept. */
 export function partOf(view: RuleView, section: Section): Part | null {
   const part = view[section];
   if (part === undefined) throw new Unjudgeable("the request that it answers was too large to be kept");
   return part;
 }
 
-/** The tool a message is about. Throws where there is one and nobody knows which. */
+/** The tool that a message is about. Throws if there is one but it is not known which. */
 export function toolOf({ tool }: RuleView): string | null {
   if (tool === undefined) throw new Unjudgeable("the tool it is about is not known");
   return tool;
 }
 
-/** What is kept in a look under a name, made where it is not there yet. */
+/** The value cached in a look under a name, or the result of `make`, which is then cached. */
 export function keep<Value extends {}>(look: Look, name: string, make: () => Value): Value {
   const kept = (look.kept ??= new Map());
   const known = kept.get(name);

@@ -3,15 +3,15 @@ import { METHODS } from "../message/methods.ts";
 import type { Condition } from "./rule.ts";
 import { guessAll } from "./guess.ts";
 
-/** What can go one way and fulfil some conditions, by the methods that are known. */
+/** Which messages sent in one direction can match some conditions, among the methods known to the proxy. */
 export interface Ways {
   /** Requests and notifications. */
   readonly said: boolean;
-  /** Answers to requests that went the other way. */
+  /** Responses to requests sent in the other direction. */
   readonly answered: boolean;
 }
 
-/** Finds out what conditions can be about in one direction, as far as method and tool tell. */
+/** Finds out which messages in one direction conditions can match, as far as method and tool decide it. */
 export function findWays(conditions: readonly Condition[], direction: Direction): Ways {
   const [own, other] = direction === "up" ? ["client", "server"] : ["server", "client"];
   let said = false;

@@ -2,36 +2,39 @@ import { createHash } from "node:crypto";
 import { type AnswerKey, keyText } from "./keys.ts";
 import type { Maybe } from "./maybe.ts";
 
-/** An answer that may be given again. */
+/** A response that may be sent again for a later request. */
 export interface CachedAnswer {
-  /** JSON text, on one line. */
+  /** The result as JSON text, on one line. */
   readonly result: Buffer;
-  /** How long the server says it holds; null where it does not say. */
+  /** The `ttlMs` that the server put into the result; null if there is none. */
   readonly ttlMs: number | null;
-  /** Whether the server says that it is for nobody else. */
+  /** Whether the server marked the result as private to one client. */
   readonly isPrivate: boolean;
 }
 
-/** An answer that was found, and how long ago it was kept. */
+/** A cached response and its age. */
 export interface FoundAnswer {
   readonly answer: CachedAnswer;
   readonly ageMs: number;
 }
 
-/** Answers that may be given again, for a while. */
+/** The cache of responses. Each one is kept for a limited time. */
 export interface Answers {
-  /** An answer and its age; undefined where there is none, or where its time is over. */
+  /** A cached response and its age; undefined if there is none or it has expired. */
   find(key: AnswerKey): Maybe<FoundAnswer | undefined>;
-  /** Keeps an answer as long as both the rule and the server allow, in place of an earlier one. May be forgotten earlier. */
+  /**
+   * Keeps a response as long as both the rule and the server allow, and replaces an earlier one. May be evicted
+   * earlier.
+   */
   keep(key: AnswerKey, answer: CachedAnswer, ttlMs: number): Maybe<void>;
   /**
-   * Forgets all answers. No `find` that begins after this was called finds an answer that was kept before, even if the
-   * promise has not been resolved yet: a store elsewhere can have a generation number in its keys.
+   * Empties the cache. A `find` that begins after this call must not return a response that was kept before it, even
+   * while the promise is still pending. A remote store can do this with a generation number in its keys.
    */
   clear(): Maybe<void>;
 }
 
-/** Answers that are kept in the memory of this process. */
+/** A cache in the memory of this process. */
 export interface MemoryAnswers extends Answers {
   find(key: AnswerKey): FoundAnswer | undefined;
   keep(key: AnswerKey, answer: CachedAnswer, ttlMs: number): void;
@@ -39,7 +42,7 @@ export interface MemoryAnswers extends Answers {
   readonly bytes: number;
 }
 
-/** How much is kept, by the clock that is given. */
+/** The clock and the size limits of a cache in memory. */
 export interface MemoryAnswersOptions {
   readonly now: () => number;
   readonly maxBytes?: number;
@@ -54,13 +57,13 @@ interface Entry {
 
 const MAX_BYTES = 64 * 1024 * 1024;
 const MAX_ENTRIES = 10_000;
-/** What an entry costs beside its answer, roughly. */
+/** Approximate memory that an entry needs in addition to its result. */
 const ENTRY_BYTES = 300;
 
-/** Keeps answers in memory. Where there is no room, the answer that was not asked for longest goes first. */
+/** Keeps responses in memory. When the cache is full, the least recently used response is evicted first. */
 export function createMemoryAnswers(options: MemoryAnswersOptions): MemoryAnswers {
   const { now, maxBytes = MAX_BYTES, maxEntries = MAX_ENTRIES } = options;
-  const entries = new Map<string, Entry>(); // the least recently used first
+  const entries = new Map<string, Entry>(); // least recently used first
   let bytes = 0;
 
   function remove(hash: string): void {
@@ -90,7 +93,7 @@ export function createMemoryAnswers(options: MemoryAnswersOptions): MemoryAnswer
       const hash = hashOf(key);
       remove(hash);
       const size = sizeOf(answer);
-      // An answer that takes the place of many others is not kept.
+      // Do not keep a response so large that it would evict many others.
       if (size > maxBytes / 4) return;
       const since = now();
       const until = since + Math.min(ttlMs, answer.ttlMs ?? Infinity);
@@ -112,7 +115,7 @@ function sizeOf({ result }: CachedAnswer): number {
   return result.length + ENTRY_BYTES;
 }
 
-/** Keys may be long, and there may be many of them: what counts against the bound is the answer. */
+/** Keys are hashed because they may be long and numerous, and only the size of the result counts against the limit. */
 function hashOf(key: AnswerKey): string {
   return createHash("sha256").update(keyText(key)).digest("base64url");
 }

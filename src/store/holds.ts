@@ -1,105 +1,105 @@
 import { randomUUID } from "node:crypto";
 import type { Direction } from "../message/message.ts";
 
-/** A message that waits for a person, with all that a person needs to decide. */
+/** A message to be held for a person, with everything that the person needs for a decision. */
 export interface HoldRequest {
-  /** Which server it goes to, or comes from. */
+  /** The server that the message is sent to or comes from. */
   readonly server: string;
-  /** The conversation it belongs to. */
+  /** The session that the message belongs to. */
   readonly session: string;
-  /** Who the client is, and what it calls itself; null where that is not known. */
+  /** The client's identity, and the name it gives itself; null if unknown. */
   readonly identity: string | null;
   readonly client: string | null;
   readonly direction: Direction;
-  /** Its method, or that of the request it answers. */
+  /** The method of the message; for a response, the method of its request. */
   readonly method: string | null;
   readonly tool: string | null;
-  /** The rule, breakpoint or interceptor that holds it. */
+  /** The rule, breakpoint or interceptor that holds the message. */
   readonly rule: string;
-  /** What the person is asked; null where the rule does not say. */
+  /** The question that the person is asked; null if the rule has none. */
   readonly ask: string | null;
-  /** The bytes of the message, as it is by now. */
+  /** The bytes of the message, with all changes made so far. */
   readonly message: Buffer;
   readonly timeoutMs: number;
-  /** What becomes of it where nobody decides in time. */
+  /** What happens to the message if nobody decides before the timeout. */
   readonly atDeadline: "deny" | "allow";
-  /** Why these bytes cannot take the place of the message; null where they can. */
+  /** Returns why these bytes cannot replace the message; null if they can. */
   readonly check: (message: Buffer) => string | null;
 }
 
 /** A message that is held. */
 export interface Held extends Omit<HoldRequest, "timeoutMs" | "check"> {
   readonly id: string;
-  /** By the clock on the wall, in milliseconds: people read it. */
+  /** Wall-clock time in milliseconds, because people read it. */
   readonly since: number;
   readonly deadline: number;
 }
 
-/** What a person says to a message. */
+/** A person's decision about a held message. */
 export type HoldVerdict =
   | { readonly do: "allow" }
-  /** It may go on as this. It is judged like any message that was changed. */
+  /** The message is replaced by this one, which is judged like any changed message. */
   | { readonly do: "change"; readonly message: Buffer }
-  /** `reason` is for the client to read. */
+  /** The client is sent `reason`. */
   | { readonly do: "deny"; readonly reason: string | null };
 
 /** How a hold ended. */
 export type HoldEnd =
-  /** `who` decided. */
+  /** `who` is the person who decided. */
   | { readonly by: "decision"; readonly verdict: HoldVerdict; readonly who: string }
-  /** Nobody decided in time. */
+  /** Nobody decided before the timeout. */
   | { readonly by: "deadline" }
-  /** The client cancelled the message or went away, or the conversation ended. */
+  /** The client cancelled the request or disconnected, or the session ended. */
   | { readonly by: "withdrawal" }
-  /** It was never held, because too many others are. */
+  /** The message was not held because a limit on held messages was reached. */
   | { readonly by: "no-room" };
 
-/** Hears what is held and released. */
+/** Is called whenever a message is held or released. */
 export interface HoldListener {
   held(held: Held): void;
   released(held: Held, end: HoldEnd): void;
 }
 
-/** The messages that wait for a person. Whoever has the book may decide. */
+/** All held messages. Code that has a reference to the book may decide about each of them. */
 export interface HoldBook {
-  /** All that are held, the one with the least time left first. */
+  /** All held messages, the one with the earliest deadline first. */
   list(): readonly Held[];
   /**
-   * Ends a hold. The first decision counts: false where the message is not held any more. Also false, and the message
-   * stays held, where the bytes of a change cannot take its place: `check` says why.
+   * Ends a hold. Only the first decision counts: returns false if the message is no longer held. Also returns false,
+   * and keeps holding the message, if the bytes of a change cannot replace it: `check` says why.
    */
   decide(id: string, verdict: HoldVerdict, by: string): boolean;
-  /** Why these bytes cannot take the place of a message that is held; null where they can, or where it is not held. */
+  /** Returns why these bytes cannot replace a held message; null if they can, or if no message with this id is held. */
   check(id: string, message: Buffer): string | null;
-  /** Holds a message until somebody decides, its time is over, or the signal says that nobody waits for it. Never rejects. */
+  /** Holds a message until somebody decides, the timeout expires or the signal aborts. Never rejects. */
   hold(request: HoldRequest, signal: AbortSignal): Promise<HoldEnd>;
-  /** A conversation has ended: nothing of it is held any more. */
+  /** Ends all holds of a session that has ended. */
   endSession(session: string): void;
-  /** Tells somebody what is held and released from now on. Call what is returned to end that. */
+  /** Adds a listener. The returned function removes it. */
   listen(listener: HoldListener): () => void;
-  /** Ends all holds, and holds nothing any more. */
+  /** Ends all holds. Later messages are not held. */
   close(): void;
 }
 
-/** How a book is made. */
+/** The clock, the limits and the error callback of a hold book. */
 export interface HoldBookOptions {
-  /** Milliseconds of the clock on the wall. */
+  /** Wall-clock time in milliseconds. */
   readonly now: () => number;
-  /** Does something later, unless what is returned is called before. */
+  /** Starts a timer and returns the function that cancels it. */
   readonly after?: (milliseconds: number, fire: () => void) => () => void;
   readonly maxHeld?: number;
   readonly maxHeldInSession?: number;
   readonly maxHeldBytes?: number;
-  /** Told where a listener threw. */
+  /** Is called with the error if a listener throws. */
   readonly onTrouble?: (error: unknown) => void;
 }
 
-/** So many messages may be held at a time, and so many of one session: more than people can look at. */
+/** How many messages may be held at a time, in total and per session. People cannot review more. */
 const MAX_HELD = 200;
 const MAX_HELD_IN_SESSION = 20;
-/** So many bytes of messages may be held at a time, all together. */
+/** How many bytes all held messages may have together. */
 const MAX_HELD_BYTES = 32 * 1024 * 1024;
-/** A longer time is no longer for `setTimeout`, which would fire at once. */
+/** With a longer delay, `setTimeout` would fire at once. */
 const MAX_TIMEOUT_MS = 2 ** 31 - 1;
 
 interface Entry {
@@ -108,7 +108,7 @@ interface Entry {
   readonly end: (end: HoldEnd) => void;
 }
 
-/** Makes a book in memory. A message that is held waits in the process that it came to. */
+/** Creates a book in memory. A message is held in the process that received it. */
 export function createHoldBook(options: HoldBookOptions): HoldBook {
   const { now, after = afterTimeout, onTrouble = () => {} } = options;
   const { maxHeld = MAX_HELD, maxHeldInSession = MAX_HELD_IN_SESSION, maxHeldBytes = MAX_HELD_BYTES } = options;
@@ -159,7 +159,7 @@ export function createHoldBook(options: HoldBookOptions): HoldBook {
         tell((listener) => listener.held(held));
 
         function end(how: HoldEnd): void {
-          if (!entries.delete(held.id)) return; // it has ended already
+          if (!entries.delete(held.id)) return; // already ended
           bytes -= held.message.length;
           stopTimer();
           signal.removeEventListener("abort", withdraw);

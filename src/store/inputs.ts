@@ -4,44 +4,51 @@ import { canonicalBytes } from "../message/canonical.ts";
 import { type InputKey, keyText, type LimitKey } from "./keys.ts";
 import type { Maybe } from "./maybe.ts";
 
-/** A call that a server answered with questions, until it is taken up again. */
+/** A call to which the server responded with input requests, kept until the client retries the call with the inputs. */
 export interface OpenInput {
-  /** What the call asks for. */
+  /** The hash of the call (`hashCall`), by which the retry is recognised. */
   readonly hash: string | null;
-  /** The limits it was charged to. */
+  /** The limits that the call was counted against. */
   readonly charged: readonly LimitKey[];
-  /** What was asked, by its key. */
+  /** The method of each input request, by its key. */
   readonly methods: ReadonlyMap<string, string>;
 }
 
-/** The calls that wait to be taken up again. */
+/** The calls that wait for inputs. */
 export interface Inputs {
   remember(key: InputKey, input: OpenInput): Maybe<void>;
   find(key: InputKey): Maybe<OpenInput | undefined>;
   /**
-   * The limits that a call was charged to, where this one asks for the same; none otherwise. From then on it has none: to
-   * look and to take must be one atomic step, so that of several that take the same call up again at the same time only
-   * one is not charged. `hash` computes what this call asks for, which takes a while where that is large.
+   * Returns the limits that a call was counted against if this retry asks for the same; otherwise an empty list. After
+   * that the list is empty for every further retry. Checking and clearing must be one atomic step, so that only one of
+   * several concurrent retries is not counted again. `hash` computes the hash of the retry, which is slow for large
+   * params.
    */
   spend(key: InputKey, hash: () => string): Maybe<readonly LimitKey[]>;
-  /** Whether nothing is remembered, as far as that is known without asking: then nobody needs to look for a key. */
+  /**
+   * Whether nothing is stored, as far as this process knows without asking a remote store. Callers then skip the
+   * lookup.
+   */
   isEmpty(): boolean;
 }
 
-/** Calls that are remembered in the memory of this process. */
+/** Calls kept in the memory of this process. */
 export interface MemoryInputs extends Inputs {
   remember(key: InputKey, input: OpenInput): void;
   find(key: InputKey): OpenInput | undefined;
   spend(key: InputKey, hash: () => string): readonly LimitKey[];
-  /** How much is remembered. */
+  /** How many characters are stored. */
   readonly characters: number;
 }
 
-/** Characters of all that is remembered. The names of the questions are the server's, and may be long. */
+/**
+ * Limits the total number of characters, because the server chooses the keys of its input requests and they may be
+ * long.
+ */
 const MAX_INPUT_CHARACTERS = 8 * 1024 * 1024;
 const INPUT_TTL_MS = 3_600_000;
 
-/** Remembers calls in memory. Where there is no room, the oldest go first. */
+/** Keeps calls in memory. When a limit is reached, the oldest calls are removed first. */
 export function createMemoryInputs(now: () => number, maxInputs: number): MemoryInputs {
   const inputs = new Map<string, { input: OpenInput; readonly size: number; readonly until: number }>();
   let characters = 0;
@@ -92,7 +99,7 @@ function sizeOf({ charged, methods }: OpenInput): number {
   return size;
 }
 
-/** What a call asks for, whatever was answered to the server's questions meanwhile. */
+/** A hash of what a call asks for, without the inputs that the client adds when it retries the call. */
 export function hashCall(bytes: Buffer, params: Span): string {
   return digest(canonicalBytes(bytes, params, { without: ["_meta", "inputResponses", "requestState"] }));
 }

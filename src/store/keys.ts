@@ -1,75 +1,80 @@
 import type { Direction } from "../message/message.ts";
 
-/** What a limit counts under. */
+/** The key under which a limit counts. */
 export interface LimitKey {
   readonly of: "limit";
-  /** Whose limit it is. A rule and an interceptor of the same name count apart. */
+  /** Whether a rule or an interceptor has the limit. A rule and an interceptor with the same name count separately. */
   readonly owner: "rule" | "interceptor";
   readonly id: string;
-  /** Which of its owner's limits it is: two limits of one rule may have the same key and different windows. */
+  /** The index among the limits of one owner: two limits of one rule may have the same key and different windows. */
   readonly nth: number;
-  /** Whether the limit is only watched. What is watched counts apart: a limit that acts later starts from nothing. */
+  /**
+   * Whether the limit only observes. It is then counted separately, so that it starts from zero once it is enforced.
+   */
   readonly watching: boolean;
-  /** What the owner counts by, with its variables filled in. */
+  /** The owner's key template with its variables filled in. */
   readonly key: string;
 }
 
-/** What a cached answer is kept under: who asks what, as far as it decides who else may be given the answer. */
+/** The key of a cached response. It has everything that decides which other requests may be given the same response. */
 export interface AnswerKey {
   readonly of: "answer";
   readonly scope: "private" | "shared";
-  /** Who may be given a private answer again. Null for a shared one. */
+  /** The client that a private response may be sent to again. Null for a shared response. */
   readonly audience: string | null;
-  /** Which server answers. */
+  /** The server that sent the response. */
   readonly server: string;
   readonly rule: string;
   readonly era: string;
   readonly method: string;
   readonly subject: string | null;
-  /** The key of the rule, with its variables filled in. */
+  /** The rule's key template with its variables filled in. */
   readonly key: string;
 }
 
-/** What the origin of a task is kept under. */
+/** The key under which the call that started a task is stored. */
 export interface TaskKey {
   readonly of: "task";
   /**
-   * The direction that what the task brings is sent in: whoever sends it runs the task. Without it, a client could name a
-   * task of the server as its own, and have what that brings judged as something else.
+   * The direction in which the side that runs the task sends its results. Without it, a client could name a server's
+   * task as its own, and the results of that task would be judged as those of another call.
    */
   readonly side: Direction;
-  /** Whose conversation it is: task ids of one client mean nothing to another. */
+  /** The session key: a task id of one client means nothing to another. */
   readonly scope: string;
   readonly taskId: string;
 }
 
-/** What a call that a server answered with questions is kept under. */
+/** The key of a call to which the server responded with input requests. */
 export interface InputKey {
   readonly of: "input";
   readonly scope: string;
-  /** The `requestState` that the server gave it. */
+  /** The `requestState` in the server's response. */
   readonly state: string;
 }
 
-/** What a session is kept under. */
+/** The key of a session. */
 export interface SessionKey {
   readonly of: "session";
   readonly scope: string;
 }
 
-/** Every key under which something is kept. */
+/** Every kind of key in the store. */
 export type StoreKey = LimitKey | AnswerKey | TaskKey | InputKey | SessionKey;
 
 /**
- * A key as one string, for a store that needs one. Two keys have the same string only if all their parts are the same,
- * whatever characters peers put into them. The string is well-formed Unicode, so it stays distinct when it is written as
- * UTF-8: `JSON.stringify` escapes a lone surrogate, which UTF-8 would turn into U+FFFD like any other.
+ * A key as one string, for a store that needs one. Two keys have the same string only if all their parts are equal,
+ * whatever characters the peers put into them. The string is well-formed Unicode, so it stays distinct when it is
+ * written as UTF-8: `JSON.stringify` escapes lone surrogates, which UTF-8 encoding would all turn into U+FFFD.
  */
 export function keyText(key: StoreKey): string {
   return JSON.stringify(partsOf(key));
 }
 
-/** The kind comes first, so that keys of two kinds never meet. For a limit its group comes next: see `limitGroup`. */
+/**
+ * The kind comes first, so that keys of two kinds are never equal. The parts of a limit that form its group (owner, id,
+ * watching) come next.
+ */
 function partsOf(key: StoreKey): readonly (string | number | boolean | null)[] {
   switch (key.of) {
     case "limit":
@@ -85,7 +90,7 @@ function partsOf(key: StoreKey): readonly (string | number | boolean | null)[] {
   }
 }
 
-/** Whether two keys mean the same limit, watched or not. */
+/** Whether two keys belong to the same limit, whether it is enforced or only observes. */
 export function isSameLimit(one: LimitKey, other: LimitKey): boolean {
   return one.owner === other.owner && one.id === other.id && one.nth === other.nth && one.key === other.key;
 }

@@ -2,30 +2,32 @@ import type { LimitKey } from "./keys.ts";
 import type { Maybe } from "./maybe.ts";
 import { createMoments, type Moments } from "./moments.ts";
 
-/** What becomes of one more in a window. */
+/** The result of counting one more event. */
 export type Taken =
   | { readonly allowed: true; readonly left: number }
   | {
       readonly allowed: false;
       readonly retryAfterMs: number;
-      /** Whether it is refused because more keys are counted than there is room for, and not because of its own limit. */
+      /** Whether the event is refused because too many keys are counted, and not because of its own limit. */
       readonly isFull?: true;
     };
 
-/** Counts what happens under a key, in windows that slide: a burst across the edge of a minute counts as one burst. */
+/** Counts events by key in sliding windows, so that a burst across the boundary of two minutes counts as one burst. */
 export interface Limits {
   /**
-   * Takes one, if fewer than `limit` were taken in the last `windowMs`. A refused attempt does not count.
+   * Counts one event if there were fewer than `limit` in the last `windowMs`. A refused event is not counted.
    *
-   * To look and to take must be one atomic step: of any number of attempts at the same time, by any number of processes
+   * Checking and counting must be one atomic step: of any number of concurrent attempts, by any number of processes
    * that share the store, no more than `limit` are allowed.
    */
   take(key: LimitKey, limit: number, windowMs: number): Maybe<Taken>;
-  /** Forgets all that was counted for these rules, watched or not. Need not be atomic with a `take` at the same time. */
+  /**
+   * Resets all limits of these rules, including those that only observe. Need not be atomic with a concurrent `take`.
+   */
   forgetRules(ids: readonly string[]): Maybe<void>;
 }
 
-/** Limits that are counted in the memory of this process. */
+/** Limits counted in the memory of this process. */
 export interface MemoryLimits extends Limits {
   take(key: LimitKey, limit: number, windowMs: number): Taken;
   forgetRules(ids: readonly string[]): void;
@@ -33,56 +35,61 @@ export interface MemoryLimits extends Limits {
   readonly size: number;
 }
 
-/** How much is counted at once. */
+/** The clock and the size limits of the counters. */
 export interface MemoryLimitsOptions {
-  /** How many keys. Beyond that a fresh key is refused: to forget another one would be to give it a fresh limit. */
+  /** How many keys are counted. Beyond that, a new key is refused: evicting another key would reset its limit. */
   readonly maxKeys: number;
-  /** How many keys of one rule find room in any case, so that a rule whose keys clients can invent does not stop the others. */
+  /**
+   * How many keys each rule may always have, so that a rule whose keys clients can invent does not block other rules.
+   */
   readonly reservedKeys: number;
-  /** How many moments are remembered, all keys together. Beyond that more of them are put together. */
+  /** How many timestamps are kept for all keys together. Beyond that, more of them are merged. */
   readonly maxMoments: number;
-  /** Milliseconds on a clock that does not jump. */
+  /** Milliseconds on a monotonic clock. */
   readonly now: () => number;
 }
 
 interface Window {
   readonly moments: Moments;
-  /** When all of it is over. */
+  /** When the last event leaves the window. */
   until: number;
 }
 
-/** How often it is looked for windows that are over, at most: there may be many. */
+/** The shortest time between two sweeps for expired windows. A sweep visits every key. */
 const SWEEP_MS = 50;
 
-/** So many moments of a key are remembered one by one. What comes then is put together in parts of the window. */
+/** A key has this many exact timestamps. Later ones are merged, one for each of `FINE_PARTS` parts of the window. */
 const MAX_EXACT = 512;
 const FINE_PARTS = 512;
-/** The same where there is no room for more moments. */
+/** The same once `maxMoments` is reached. */
 const COARSE_PARTS = 8;
 
-/** The keys of one rule or interceptor, acting or watched. */
+/** The windows of one rule or interceptor, by key; enforced and observing limits have separate groups. */
 type Group = Map<string, Window>;
 
-/** Groups by the id of their owner. Four of them, so that finding a group needs no string of its own. */
+/** Groups by the id of their owner. Owner kind and mode select the map, so that a lookup does not build a string. */
 interface Groups {
   readonly acting: Map<string, Group>;
   readonly watched: Map<string, Group>;
 }
 
-/** Counts in memory. It is exact for limits of up to 512; with higher ones what was taken may count a little longer. */
+/**
+ * Counts in memory. Limits of up to 512 are exact; with a higher limit, an event may count a little longer than its
+ * window.
+ */
 export function createMemoryLimits(options: MemoryLimitsOptions): MemoryLimits {
   const { maxKeys, reservedKeys, maxMoments, now } = options;
   const owners: Readonly<Record<LimitKey["owner"], Groups>> = {
     rule: { acting: new Map(), watched: new Map() },
     interceptor: { acting: new Map(), watched: new Map() },
   };
-  let size = 0; // keys of all groups
+  let size = 0; // keys in all groups
   let moments = 0;
   let latest = Number.NEGATIVE_INFINITY;
   let nextSweep = Number.NEGATIVE_INFINITY;
-  let firstEnd = Infinity; // of the windows that the last sweep found
+  let firstEnd = Infinity; // when the first of the windows seen by the last sweep expires
 
-  /** Forgets the windows that are over. */
+  /** Removes expired windows. */
   function sweep(at: number): void {
     if (at < nextSweep) return;
     firstEnd = Infinity;
@@ -132,10 +139,10 @@ export function createMemoryLimits(options: MemoryLimitsOptions): MemoryLimits {
       return size;
     },
     take({ owner, id, nth, watching, key }, limit, windowMs) {
-      // Should the clock go back all the same, time stands still until it has caught up.
+      // If the clock goes back all the same, use the latest time seen until the clock has caught up.
       const at = (latest = Math.max(latest, now()));
       const groups = watching ? owners[owner].watched : owners[owner].acting;
-      const text = `${nth}:${key}`; // a number has no colon in it
+      const text = `${nth}:${key}`; // unambiguous, because `nth` has no colon
       let window = groups.get(id)?.get(text);
       if (window === undefined) {
         if (limit <= 0) return { allowed: false, retryAfterMs: windowMs };
@@ -147,7 +154,7 @@ export function createMemoryLimits(options: MemoryLimitsOptions): MemoryLimits {
       taken.forgetUntil(at - windowMs);
       moments -= before - taken.places;
       if (taken.size >= limit) {
-        // Enough of them must have left for one more to fit in: with a limit lowered meanwhile, that is not the first.
+        // If the limit was lowered since, several events have to leave the window before one more fits.
         const leaves = limit <= 0 ? at : taken.whenLeft(limit - 1);
         return { allowed: false, retryAfterMs: Math.max(0, leaves + windowMs - at) };
       }

@@ -1,7 +1,7 @@
-/** A value that is there now, or that comes later. Where it is there now, no promise is made for it. */
+/** A value, or a promise of it. A promise is made only if something has to be waited for. */
 export type Maybe<Value> = Value | Promise<Value>;
 
-/** Goes on with a value at once where it is there, and when it comes where it is not. */
+/** Calls `goOn` at once with a value, or when the promise resolves. */
 export function whenKnown<Value, Next>(value: Maybe<Value>, goOn: (value: Value) => Maybe<Next>): Maybe<Next> {
   return value instanceof Promise ? value.then(goOn) : goOn(value);
 }

@@ -1,20 +1,20 @@
-/** When things happened, in order: what one window counts. */
+/** The timestamps of the events in one window, in order. */
 export interface Moments {
-  /** How many there are. */
+  /** How many events there are. */
   readonly size: number;
-  /** How many places they take: one each, where they are not put together. */
+  /** How many slots they take. Events that are not merged take one slot each. */
   readonly places: number;
-  /** Adds one. It shares a place with those before it where the first of them is less than `grain` ago. */
+  /** Adds an event. It is merged into the last slot if that slot's first event is less than `grain` ago. */
   add(moment: number, grain: number): void;
-  /** Forgets those at and before this one. Those that share a place are forgotten with the last of them. */
+  /** Removes events up to and including this time. Merged events are removed together, with the last of them. */
   forgetUntil(moment: number): void;
-  /** The moment after which no more than `count` are left. */
+  /** The time of the event that has to be removed so that no more than `count` are left. */
   whenLeft(count: number): number;
 }
 
-/** Makes an empty list: a ring that grows. */
+/** Creates an empty list, as a ring buffer that grows. */
 export function createMoments(): Moments {
-  // For each place: its first moment, its last one, and how many there are.
+  // Three numbers for each slot: the first timestamp, the last one, and the number of events.
   let ring = new Float64Array(3 * 4);
   let capacity = 4;
   let first = 0;

@@ -2,9 +2,9 @@ import { foldName } from "../message/fold.ts";
 import type { Json } from "../message/json.ts";
 import type { MethodStatistics } from "./session-facts.ts";
 
-/** What is kept of one session, as plain data: a store elsewhere keeps the same. */
+/** The data of one session as plain values. A remote store keeps the same data. */
 export interface SessionData {
-  /** By the clock of the store. */
+  /** On the clock of the store. */
   startedAt: number;
   messages: number;
   readonly methods: Map<string, { -readonly [Name in keyof MethodStatistics]: MethodStatistics[Name] }>;
@@ -12,41 +12,43 @@ export interface SessionData {
   /** Calls by tool. */
   readonly tools: Map<string, number>;
   readonly state: Map<string, Json>;
-  /** How many characters each note takes, and all together: so that a note costs no look at the others. */
+  /**
+   * The characters that each state entry takes, and their sum, so that a new entry can be checked without the others.
+   */
   readonly sizes: Map<string, number>;
   characters: number;
 }
 
-/** Something that happened in a session. Changes add up, so it does not matter who else has written meanwhile. */
+/** One change to a session. Changes are increments or single writes, so several processes can write concurrently. */
 export type SessionChange =
-  /** A message was judged. `tookMs` is how long an answer was waited for. */
+  /** A message was judged. `tookMs` is the time from a request to this response. */
   | { readonly change: "message"; readonly kind: MessageKind; readonly method: string | null; readonly tookMs: number }
   /** A tool was called. */
   | { readonly change: "call"; readonly tool: string }
-  /** A rule noted something; undefined takes it out. The last one to write a key counts. */
+  /** A rule set a state entry; undefined removes it. The last write of a key wins. */
   | { readonly change: "note"; readonly key: string; readonly value: Json | undefined };
 
-/** The kinds of messages that are counted apart. */
+/** The kinds of messages that are counted separately. */
 export type MessageKind = "request" | "notification" | "result" | "error";
 
-/** How much is kept of one session. */
+/** The size limits for the data of one session. */
 export interface SessionBounds {
-  /** How many methods, and how many tools, are counted apart in one session. */
+  /** How many methods, and how many tools, are counted separately. */
   readonly maxNames: number;
-  /** How much may be noted in one session: keys and values as JSON, in characters. */
+  /** How many characters the state may have: keys, and values as JSON. */
   readonly maxStateCharacters: number;
 }
 
-/** What is counted under this name came when there were too many other names. */
+/** Methods and tools beyond `maxNames` are counted under this name. */
 export const OTHERS = "(others)";
 
-/** A session in which nothing has happened yet. */
+/** The data of a new session. */
 export function createSessionData(startedAt: number): SessionData {
   const maps = { methods: new Map(), tools: new Map(), state: new Map(), sizes: new Map() };
   return { startedAt, messages: 0, calls: 0, characters: 0, ...maps };
 }
 
-/** Makes a session what another one is, where it is: whoever holds it sees what is new. */
+/** Overwrites the data in place, so that records which refer to it see the new values. */
 export function replaceData(data: SessionData, by: SessionData): void {
   for (const name of ["startedAt", "messages", "calls", "characters"] as const) data[name] = by[name];
   refill(data.methods, by.methods);
@@ -60,7 +62,7 @@ function refill<Value>(map: Map<string, Value>, by: ReadonlyMap<string, Value>):
   for (const [key, value] of by) map.set(key, value);
 }
 
-/** Makes one change. False where there is no room for a note. */
+/** Applies one change. Returns false if there is no room for a state entry. */
 export function applyChange(data: SessionData, change: SessionChange, bounds: SessionBounds, at: number): boolean {
   switch (change.change) {
     case "message":
@@ -104,19 +106,19 @@ export function countCallIn(data: SessionData, tool: string, maxNames: number): 
   data.tools.set(name, (data.tools.get(name) ?? 0) + 1);
 }
 
-/** How many calls there were: of a tool, or of all. */
+/** How many calls there were, of one tool or (null) of all tools. */
 export function callsIn({ calls, tools }: SessionData, tool: string | null): number {
-  // A call that is counted among the others may have been of any tool: too high a number is the safe one.
+  // A call counted under `OTHERS` may have been of any tool. A count that is too high is the safe one.
   return tool === null ? calls : (tools.get(alike(tool)) ?? tools.get(OTHERS) ?? 0);
 }
 
-/** Notes something; undefined takes it out. False where there is no room. */
+/** Sets a state entry; undefined removes it. Returns false if there is no room. */
 export function noteIn(data: SessionData, key: string, value: Json | undefined, maxCharacters: number): boolean {
   const size = value === undefined ? 0 : key.length + lengthOf(value);
   const after = data.characters - (data.sizes.get(key) ?? 0) + size;
   if (value !== undefined && after > maxCharacters) return false;
   data.characters = after;
-  data.state.delete(key); // the one noted last is last
+  data.state.delete(key); // so that the latest entry is last
   data.sizes.delete(key);
   if (value === undefined) return true;
   data.state.set(key, value);
@@ -128,12 +130,14 @@ function lengthOf(value: Json): number {
   return JSON.stringify(value, (_, one: unknown) => (typeof one === "bigint" ? String(one) : one)).length;
 }
 
-/** A tool's name in other letter case is the same tool to a careless server, so it is counted with it. */
+/**
+ * Names that differ only in letter case are counted together, because a careless server treats them as the same tool.
+ */
 function alike(tool: string): string {
   return foldName(tool) ?? tool;
 }
 
-/** The name itself while there is room for it. */
+/** The name itself, or `OTHERS` if there is no room for another name. */
 function nameIn(counted: ReadonlyMap<string, unknown>, name: string, maxNames: number): string {
   return counted.has(name) || counted.size < maxNames ? name : OTHERS;
 }

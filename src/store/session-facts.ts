@@ -1,28 +1,28 @@
 import type { Json } from "../message/json.ts";
 
-/** What is counted of one method. */
+/** The counters of one method. */
 export interface MethodStatistics {
   readonly requests: number;
   readonly results: number;
   readonly errors: number;
   readonly notifications: number;
-  /** The time answers took, all together. */
+  /** The sum of the times from request to response. */
   readonly answeredInMs: number;
-  /** When it was last seen, on the clock that ages are counted by. */
+  /** When the method was last seen, on the clock used for session ages. */
   readonly lastAt: number;
 }
 
-/** What rules see of a session. */
+/** What conditions can read about a session. */
 export interface SessionFacts {
-  /** The key under which rules count and remember. */
+  /** The key under which rules keep their state. */
   readonly id: string;
   ageMs(): number;
-  /** How many messages were judged in it, this one included. */
+  /** How many messages of the session were judged, this one included. */
   readonly messages: number;
-  /** The same by method, answers with the method of their request. */
+  /** Messages by method. A response counts under the method of its request. */
   readonly methods: ReadonlyMap<string, MethodStatistics>;
-  /** How many calls went before this one: of a tool, or of all. */
+  /** How many calls were made before this one, of one tool or (null) of all tools. */
   calls(tool: string | null): number;
-  /** What rules have noted in it. */
+  /** The state entries that rules have set. */
   readonly state: ReadonlyMap<string, Json>;
 }

@@ -14,51 +14,52 @@ import {
 import type { MethodStatistics, SessionFacts } from "./session-facts.ts";
 
 /**
- * What is kept of one session: loaded once for a message, then read at once. What is counted and noted can be read here at
- * once, too, and is written when the record is saved.
+ * The record of one session. It is loaded once for each message and then read synchronously. Changes are visible here
+ * at once and are written when the record is saved.
  */
 export interface SessionRecord extends SessionFacts {
-  /** Counts a message that is judged. `tookMs` is how long an answer was waited for. */
+  /** Counts a judged message. `tookMs` is the time from a request to this response. */
   count(kind: MessageKind, method: string | null, tookMs?: number): void;
   /** Counts a call of a tool. */
   countCall(tool: string): void;
-  /** Notes something for rules to read; undefined takes it out. False where there is no room. */
+  /** Sets a state entry for rules to read; undefined removes it. Returns false if there is no room. */
   note(key: string, value: Json | undefined): boolean;
   /**
-   * Says that the message is done with it, once for each time that it was loaded, and writes what was changed, in one go.
-   * After that, a `load` of the same session must see the changes or fail: rules must not miss what an earlier message did.
-   * A store that keeps its commands in order may therefore answer now and write later.
+   * Releases the record, once for each `load`, and writes all changes together. A later `load` of the same session must
+   * see the changes or fail: rules must not miss what an earlier message did. A store that executes its commands in
+   * order may therefore return at once and write later.
    */
   save(): Maybe<void>;
 }
 
-/** The sessions that are remembered. */
+/** All stored sessions. */
 export interface Sessions {
   /**
-   * The record of a session, begun where there is none. To load a session keeps it. Messages of one process see what the
-   * others have changed, saved or not; those of another process what was saved. What must be exact everywhere is a limit.
+   * Loads the record of a session, or creates one. Loading restarts the session's expiry time. Messages of one process
+   * see each other's changes before they are saved; other processes see only what was saved. Counters that must be
+   * exact across processes are limits.
    */
   load(scope: string): Maybe<SessionRecord>;
   /**
-   * Counts a message that no rule looks at, and the call of a tool that it may be: that needs no record. Seen by later
-   * loads as `SessionRecord.save` says.
+   * Counts a message that no rule looks at, and a tool call if it is one, without loading the record. Later loads see
+   * it as described at `SessionRecord.save`.
    */
   count(scope: string, kind: MessageKind, method: string | null, tookMs: number, tool: string | null): Maybe<void>;
 }
 
-/** Sessions that are remembered in the memory of this process. Their records are alive: all messages share one. */
+/** Sessions in the memory of this process. All messages of a session share one live record. */
 export interface MemorySessions extends Sessions {
   load(scope: string): SessionRecord;
   count(scope: string, kind: MessageKind, method: string | null, tookMs: number, tool: string | null): void;
-  /** All that are remembered, the one used last at the end. */
+  /** All sessions, the most recently used last. */
   all(): SessionRecord[];
   readonly size: number;
 }
 
-/** How much is remembered, and how long. */
+/** The clock, the limits and the expiry time. */
 export interface MemorySessionsOptions extends SessionBounds {
   readonly maxSessions: number;
-  /** A session nobody has used for so long is forgotten. */
+  /** A session that is not used for this long is removed. */
   readonly ttlMs: number;
   readonly now: () => number;
 }
@@ -69,10 +70,10 @@ interface Entry {
   usedAt: number;
 }
 
-/** Remembers sessions in memory. Where there is no room, the session that was not used for longest goes first. */
+/** Keeps sessions in memory. When `maxSessions` is reached, the least recently used session is removed first. */
 export function createMemorySessions(options: MemorySessionsOptions): MemorySessions {
   const { maxSessions, ttlMs, now } = options;
-  const sessions = new Map<string, Entry>(); // the one used last is last
+  const sessions = new Map<string, Entry>(); // most recently used last
   let last: Entry | null = null;
 
   function sweep(at: number): void {
@@ -84,7 +85,7 @@ export function createMemorySessions(options: MemorySessionsOptions): MemorySess
 
   function load(scope: string): SessionRecord {
     const at = now();
-    // Mostly the session that was used last, which is where it belongs.
+    // Fast path: mostly it is the session used last, which is already at the end of the map.
     if (last !== null && last.scope === scope && last.usedAt + ttlMs > at) {
       last.usedAt = at;
       return last.record;
@@ -120,18 +121,18 @@ export function createMemorySessions(options: MemorySessionsOptions): MemorySess
   };
 }
 
-/** How the record of a session is made. */
+/** The limits and the clock of a session record. */
 export interface RecordOptions extends SessionBounds {
   readonly now: () => number;
 }
 
-/** Where changes of a session go that is kept elsewhere. */
+/** Collects the changes of a session that a remote store keeps. */
 export interface ChangeLog {
   add(change: SessionChange): void;
   save(): Maybe<void>;
 }
 
-/** Makes a record of a session. `log` is null where `data` is what the store itself keeps: nothing is left to write. */
+/** Creates a session record. `log` is null if the store itself keeps `data`, so that nothing has to be written. */
 export function createRecord(
   scope: string,
   data: SessionData,
@@ -164,14 +165,14 @@ export function createRecord(
   };
 }
 
-/** A record for a session that could not be loaded: nothing is known of it, and nothing is written. */
+/** A record for a session that could not be loaded. It is empty, and changes to it are not written. */
 export function createUnknownRecord(scope: string, now: () => number): SessionRecord {
   return createRecord(scope, createSessionData(now()), { maxNames: 1, maxStateCharacters: 65_536, now }, null);
 }
 
-/** What is counted by method, as plain objects for programs. */
+/** The counters by method as plain objects, for output as JSON. */
 export function countsOf(methods: SessionFacts["methods"]): Record<string, Omit<MethodStatistics, "lastAt">> {
-  // Names come from peers: an ordinary object would have members of its own.
+  // Peers choose the names: an ordinary object would inherit members such as `constructor`.
   const counts = Object.create(null) as Record<string, Omit<MethodStatistics, "lastAt">>;
   for (const [method, { requests, results, errors, notifications, answeredInMs }] of methods)
     counts[method] = { requests, results, errors, notifications, answeredInMs };

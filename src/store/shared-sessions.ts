@@ -1,35 +1,35 @@
 import { applyChange, createSessionData, replaceData, type SessionChange, type SessionData } from "./session-data.ts";
 import { createRecord, type RecordOptions, type SessionRecord, type Sessions } from "./sessions.ts";
 
-/** Where sessions are kept that several processes share. */
+/** A remote store for sessions that several processes share. */
 export interface SessionShelf {
-  /** What is kept of a session now; one in which nothing has happened where there is none. To fetch it keeps it. */
+  /** The stored data of a session, or that of a new session. Fetching restarts its expiry time. */
   fetch(scope: string): Promise<SessionData>;
-  /** Adds changes to a session, all or none of them. What two processes add at the same time adds up. */
+  /** Applies all of the changes to a session, or none of them. Concurrent changes by several processes must add up. */
   add(scope: string, changes: readonly SessionChange[]): Promise<void>;
 }
 
-/** A session that some message of this process is judged by right now. */
+/** A session that is in use by at least one message of this process. */
 interface Entry {
   readonly data: SessionData;
   readonly record: SessionRecord;
-  /** What messages of this process have changed, and was not sent yet. */
+  /** Changes by messages of this process that are not sent yet. */
   unsent: SessionChange[];
-  /** How many messages have loaded it and not saved it yet. */
+  /** How many messages have loaded the record and not saved it yet. */
   users: number;
-  /** A fetch that has not been answered yet: whoever comes meanwhile waits for the same one. */
+  /** A pending fetch, shared by all messages that load the session meanwhile. */
   fetching: Promise<SessionRecord> | null;
-  /** What was asked last. One question at a time: whether a fetch has a change in it is then certain. */
+  /** The last request to the store. Requests run one after another, so it is certain which changes a fetch includes. */
   last: Promise<unknown>;
 }
 
 /**
- * Sessions that are kept elsewhere. Messages of this process that are judged at the same time share one record, so that
- * each sees what those before it have changed, saved or not: otherwise a client could send several messages at once, and
- * have all of them judged as if they were the first.
+ * Sessions in a remote store. Messages that this process judges at the same time share one record, so that each sees
+ * the changes of those before it, saved or not. Otherwise a client could send several messages at once and have all of
+ * them judged as if each were the first.
  */
 export function createSharedSessions({ fetch, add }: SessionShelf, options: RecordOptions): Sessions {
-  const entries = new Map<string, Entry>(); // only while they are used
+  const entries = new Map<string, Entry>(); // only sessions in use
 
   function open(scope: string): Entry {
     const known = entries.get(scope);
@@ -57,14 +57,14 @@ export function createSharedSessions({ fetch, add }: SessionShelf, options: Reco
     if (entry.users === 0 && entry.unsent.length === 0 && entry.fetching === null) entries.delete(scope);
   }
 
-  /** Asks, after what was asked before has been answered. */
+  /** Sends a request to the store after the previous one has completed. */
   async function ask<Value>(entry: Entry, question: () => Promise<Value>): Promise<Value> {
     const answer = entry.last.then(question, question);
     entry.last = answer.catch(() => {});
     return answer;
   }
 
-  /** Sends what there is by the time it is sent: what several messages have changed may go together. */
+  /** Sends all changes that exist once it is its turn, so that those of several messages may be sent together. */
   async function send(scope: string, entry: Entry): Promise<void> {
     try {
       await ask(entry, () => {

@@ -5,9 +5,9 @@ import { createMemorySessions, type MemorySessions, type Sessions } from "./sess
 import { createMemoryTasks, type MemoryTasks, type Tasks } from "./tasks.ts";
 
 /**
- * What rules remember from message to message. It outlives a reload of the policy, and may be kept in this process or
- * elsewhere: every method answers now or later. One that cannot answer rejects, and the message is not judged. Values are
- * copies, which nobody changes.
+ * The state that rules keep between messages. It survives a reload of the policy file, and is kept in this process or
+ * in a remote store: every method returns a value or a promise. If a method rejects, the message is not judged.
+ * Returned values are copies and must not be modified.
  */
 export interface ChainState {
   readonly limits: Limits;
@@ -17,7 +17,7 @@ export interface ChainState {
   readonly inputs: Inputs;
 }
 
-/** What is kept in the memory of this process, which always answers now. */
+/** State in the memory of this process. Its methods never return promises. */
 export interface MemoryState extends ChainState {
   readonly limits: MemoryLimits;
   readonly answers: MemoryAnswers;
@@ -26,11 +26,11 @@ export interface MemoryState extends ChainState {
   readonly inputs: MemoryInputs;
 }
 
-/** How much is remembered; what is left out is ours. */
+/** The clock and the limits; a missing limit has a default. */
 export interface MemoryStateOptions {
   readonly ttlMs?: number | null;
   readonly maxSessions?: number | null;
-  /** Of those that go beyond one request and its answer: tasks, and calls that wait for somebody's answers. */
+  /** How many tasks, and how many calls that wait for inputs, are kept. */
   readonly maxConversations?: number | null;
   readonly now: () => number;
 }
@@ -45,7 +45,7 @@ const MAX_MOMENTS = 1_000_000;
 const MAX_CONVERSATIONS = 10_000;
 const MAX_TASK_BYTES = 16 * 1024 * 1024;
 
-/** Keeps everything in memory. */
+/** Creates a state that is kept in memory. */
 export function createMemoryState({ ttlMs, maxSessions, maxConversations, now }: MemoryStateOptions): MemoryState {
   const ttl = ttlMs ?? DEFAULT_TTL_MS;
   return {

@@ -1,30 +1,32 @@
 import { keyText, type TaskKey } from "./keys.ts";
 import type { Maybe } from "./maybe.ts";
 
-/** What is remembered of the call that started a task. */
+/** What is kept of the call that started a task. */
 export interface TaskOrigin {
   readonly method: string;
   readonly tool: string | null;
-  /** A copy of its params, as JSON text, where some rule will look into them. */
+  /** A copy of the call's params as JSON text; null if no rule looks into them. */
   readonly params: Buffer | null;
 }
 
-/** Which call started which task, so that what a task brings is judged as that call's answer. */
+/**
+ * Maps each task to the call that started it, so that the results of a task are judged as the response to that call.
+ */
 export interface Tasks {
-  /** Remembers a task, in place of an earlier one with the same key. */
+  /** Stores a task, and replaces an earlier one with the same key. */
   remember(key: TaskKey, origin: TaskOrigin): Maybe<void>;
-  /** The call that started a task; undefined where that is not known, or not any more. To ask for a task keeps it. */
+  /** The call that started a task; undefined if it is unknown or has expired. A lookup restarts the expiry time. */
   find(key: TaskKey): Maybe<TaskOrigin | undefined>;
 }
 
-/** Tasks that are remembered in the memory of this process. */
+/** Tasks kept in the memory of this process. */
 export interface MemoryTasks extends Tasks {
   remember(key: TaskKey, origin: TaskOrigin): void;
   find(key: TaskKey): TaskOrigin | undefined;
   readonly size: number;
 }
 
-/** How many tasks are remembered, and for how long. */
+/** The clock, the limits and the expiry time. */
 export interface MemoryTasksOptions {
   readonly maxTasks: number;
   readonly maxBytes: number;
@@ -32,7 +34,7 @@ export interface MemoryTasksOptions {
   readonly now: () => number;
 }
 
-/** Remembers tasks in memory. Where there is no room, the task that was not asked for longest goes first. */
+/** Keeps tasks in memory. When a limit is reached, the least recently used task is removed first. */
 export function createMemoryTasks({ maxTasks, maxBytes, ttlMs, now }: MemoryTasksOptions): MemoryTasks {
   const tasks = new Map<string, { readonly origin: TaskOrigin; readonly size: number; until: number }>();
   let bytes = 0;
@@ -66,7 +68,7 @@ export function createMemoryTasks({ maxTasks, maxBytes, ttlMs, now }: MemoryTask
         drop(text);
         return undefined;
       }
-      // A task that is asked for again and again is kept: those that nobody asks for are dropped first.
+      // Move the task to the end, so that tasks nobody asks for are removed first.
       tasks.delete(text);
       known.until = now() + ttlMs;
       tasks.set(text, known);

@@ -21,15 +21,15 @@ import { apply, detach } from "./rewrite.ts";
 import { signalOf, waitFor } from "./wait.ts";
 import { BLOCKED, charge, fail, refuse, type Walk } from "./walk.ts";
 
-/** The transforms of a policy, made once, by the action they belong to. */
+/** The transforms of a policy by the action they belong to. Each is created once. */
 export type Transforms = ReadonlyMap<RuleAction, Transform>;
 
-/** How a rule is called in the audit log. */
+/** The name of a rule in the audit log. */
 export function nameOf({ id }: Rule): string {
   return `rule:${id}`;
 }
 
-/** Carries one action out. A promise only where something has to be waited for. */
+/** Carries out one action. Returns a promise only if it has to wait for something. */
 export function perform(
   walk: Walk,
   compiled: CompiledRule,
@@ -51,7 +51,7 @@ export function perform(
     case "inject_error": {
       const { code, data } = action;
       const message = fillText(action.message, look);
-      // The value's own text: a number in it may be more than one of ours can hold.
+      // Take the value from its JSON text, because it may contain a number that a double cannot hold.
       const given = data === undefined ? undefined : (JSON.parse(encodeJson(data) ?? "null") as unknown);
       return refuse(walk, name, { code, message, ...(given === undefined ? {} : { data: given }) });
     }
@@ -93,7 +93,7 @@ export function perform(
   }
 }
 
-/** What an action would do, where its rule only watches; null where that is nothing. */
+/** What an action of a rule in observe mode would do; null if it would do nothing. */
 export function foresee(
   walk: Walk,
   compiled: CompiledRule,
@@ -110,11 +110,11 @@ export function foresee(
   }
 }
 
-/** Whether an action would refuse or change the message as it is. */
+/** Whether an action would refuse or change the message in its current form. */
 function wouldAct(walk: Walk, compiled: CompiledRule, action: RuleAction, transforms: Transforms): Maybe<boolean> {
   const { stop, state } = walk;
   if (action.does === "rate_limit") {
-    // Counted under a key of its own: a limit that acts later starts from zero.
+    // Counted under a separate key, so that the limit starts from zero once it is enforced.
     const taken = state.limits.take(limitKey(walk, compiled.rule, action, true), action.limit, action.windowMs);
     return whenKnown(taken, ({ allowed }) => !allowed);
   }
@@ -125,8 +125,9 @@ function wouldAct(walk: Walk, compiled: CompiledRule, action: RuleAction, transf
 }
 
 /**
- * Sends the copies of a message, when it is certain what goes on: those after the rule that wants them, and the tool filter
- * after a change, may have refused it. Who is to hear the answer to the message itself is added to `watches`.
+ * Sends the copies of a message once it is certain that the message is forwarded: later rules, or the tool filter after
+ * a change, may have refused it. The `ForkWatch` objects that need the response to the message itself are added to
+ * `watches`.
  */
 export function sendCopies({ forks, turn, services }: Walk, watches: ForkWatch[]): void {
   for (const { action, rule } of forks) {
@@ -147,7 +148,7 @@ function changesNothing(change: ReturnType<typeof transformed>): boolean {
   return change !== undefined && "edits" in change && change.edits.length === 0;
 }
 
-/** What is inside another message can be changed only where it is. */
+/** A message inside another one can only be changed where it has params already. */
 function inPlace({ stop }: Walk): Change | null {
   const { envelope } = stop.message;
   const isThere = !stop.isInner || !("params" in envelope) || envelope.params !== null;
@@ -165,12 +166,12 @@ async function applyLater(walk: Walk, name: string, change: Promise<Change>): Pr
   if (done !== undefined) await apply(walk, name, done);
 }
 
-/** An answer is changed; a request is answered with what is set, and goes no further. */
+/** Changes a response. A request is answered with the given result and not forwarded. */
 function changeResult(walk: Walk, name: string, field: Field, value: Json): void | Promise<void> {
   const { stop, ruling } = walk;
   const { kind } = stop.message.envelope;
   if (kind === "result") return apply(walk, name, setResult(stop.message, field, value));
-  if (kind !== "request" || stop.isInner) return; // a notification has no result, and an error is one instead of it
+  if (kind !== "request" || stop.isInner) return; // neither a notification nor an error has a result
   const text = encodeJson(value);
   const before = ruling?.verdict.do === "reply" && ruling.isKept !== true ? ruling.verdict.result : EMPTY;
   const span = { start: 0, end: before.length };
@@ -187,7 +188,7 @@ function event({ stop, turn }: Walk, rule: Rule, withMessage: boolean): Buffer {
   return composeEvent({ ...about, tool: tool ?? null, session: session.id, server }, withMessage ? turn.message : null);
 }
 
-/** Asks a webhook or a script, and does what it says. */
+/** Asks a webhook or a script, and carries out its decision. */
 async function ask(walk: Walk, rule: Rule, action: ActionOf<"webhook"> | ActionOf<"run_script">): Promise<void> {
   const name = nameOf(rule);
   detach(walk);
@@ -236,7 +237,9 @@ function cache(walk: Walk, rule: Rule, { key, ttlMs, scope }: ActionOf<"cache">)
   });
 }
 
-/** What the store answers, or undefined where it does not: then the chain has failed in the name of this rule. */
+/**
+ * The value from the store, or undefined if the store fails or times out; the failure is then reported for this rule.
+ */
 function fromNowOrStore<Value>(walk: Walk, name: string, answer: Maybe<Value>): Maybe<Value | undefined> {
   return answer instanceof Promise ? waitFor(walk, name, () => answer) : answer;
 }
@@ -252,13 +255,13 @@ function limit(walk: Walk, rule: Rule, action: ActionOf<"rate_limit">): void | P
   });
 }
 
-/** Two limits of a rule may have the same key: they count apart, because their windows differ. */
+/** Two limits of a rule may have the same key. They count separately, because their windows differ. */
 function limitKey({ look }: Walk, rule: Rule, action: ActionOf<"rate_limit">, watching: boolean): LimitKey {
   const key = fillKey(action.key, look, "alike");
   return { of: "limit", owner: "rule", id: rule.id, nth: rule.actions.indexOf(action), watching, key };
 }
 
-/** What a line of the log says beside its text. */
+/** The fields of a log line in addition to its text. */
 function describe({ stop: { view } }: Walk): Readonly<Record<string, string>> {
   const fields: Record<string, string> = {};
   if (view.method !== null) fields["method"] = view.method;

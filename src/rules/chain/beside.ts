@@ -3,56 +3,56 @@ import { createSideMemos } from "../../session/call.ts";
 import type { Turn } from "../../session/turn.ts";
 import type { Chain, PendingDecision, Walked } from "./chain.ts";
 
-/** What two chains decided about the same message. */
+/** The decisions of two chains about the same message. */
 export interface Comparison {
   readonly turn: Turn;
-  /** What was done. */
+  /** The decision that was carried out. */
   readonly first: Decision;
-  /** What the chain beside it would have done. */
+  /** The decision of the second chain, which is only reported. */
   readonly second: Decision;
 }
 
-/** How a chain walks beside another one. */
+/** The callbacks and limits of a second chain. */
 export interface BesideOptions {
-  /** Told what both have decided, once both have. */
+  /** Is called once both chains have decided. */
   readonly report: (comparison: Comparison) => void;
-  /** Told how many messages the second chain did not see, because too many were waiting for it. */
+  /** Is called with the number of messages that the second chain did not see because its queue was full. */
   readonly onSkipped: (messages: number) => void;
-  /** Told what went wrong in the second chain, or in `report`. */
+  /** Is called with an error of the second chain or of `report`. */
   readonly onTrouble: (error: unknown) => void;
-  /** Does something once the first chain has done its work. */
+  /** Runs a function after the first chain has done its work. */
   readonly defer?: (go: () => void) => void;
   readonly maxWaiting?: number;
   readonly maxWaitingBytes?: number;
 }
 
-/** So many messages may wait for a chain beside the first one, and so many bytes of them. */
+/** The limits of the queue for the second chain: messages, and their bytes. */
 const MAX_WAITING = 1000;
 const MAX_WAITING_BYTES = 16 * 1024 * 1024;
 
-/** A message that the second chain has not decided about. */
+/** A message that the second chain has not decided about yet. */
 interface Waiting {
   readonly turn: Turn;
   readonly walked: Walked | PendingDecision;
-  /** Ends the second walk, once it has begun. */
+  /** Ends the work of the second chain, once it has begun. */
   stop: (() => void) | null;
   isStopped: boolean;
 }
 
 /**
- * A chain that decides what the first one decides, while a second one (a shadow policy, an experiment) sees the same
- * messages and its decisions are only reported. The second chain must have a name, and a state of its own; what it does
- * in the world is up to the services it was made with (`createDryServices`).
+ * Combines two chains. The decisions of the first are carried out. The second (a shadow policy, an experiment) sees the
+ * same messages, and its decisions are only reported. The second chain must have a name and a state of its own; its
+ * side effects depend on the services it was created with (`createDryServices`).
  *
- * The first chain does not wait for the second: that walks when the message has gone on, one message after the other, and
- * the answer to a request after the request. Where it is too slow, messages are skipped.
+ * The first chain does not wait for the second. The second runs after the message has been handled, one message after
+ * another, and judges a response after its request. If it is too slow, messages are skipped.
  */
 export function walkBeside(first: Chain, second: Chain, options: BesideOptions): Chain {
   const { report, onSkipped, onTrouble, defer = setImmediate } = options;
   const { maxWaiting = MAX_WAITING, maxWaitingBytes = MAX_WAITING_BYTES } = options;
-  /** Requests that the second chain is still at: their answers come after them. */
+  /** Requests that the second chain is still judging. It judges their responses after them. */
   const busy = new WeakMap<object, Promise<void>>();
-  /** Requests that it has not seen: neither are their answers for it. */
+  /** Requests that the second chain has skipped. It skips their responses too. */
   const skipped = new WeakSet<object>();
   let queue: Waiting[] = [];
   let waiting = 0;
@@ -88,7 +88,7 @@ export function walkBeside(first: Chain, second: Chain, options: BesideOptions):
     skippedNow = 0;
   }
 
-  /** Never rejects. A promise only where the second chain, or the first one, has not decided yet. */
+  /** Never rejects. Returns a promise only if the second chain has to wait for something. */
   function run(one: Waiting): void | Promise<void> {
     try {
       const walked = one.isStopped ? null : second.walk(one.turn);
@@ -118,7 +118,8 @@ export function walkBeside(first: Chain, second: Chain, options: BesideOptions):
 
   return {
     walk(turn) {
-      // Before the first chain decides: where it changes the message, the call that is opened has the same place.
+      // Before the first chain decides, because it may copy the call when it changes the message, and both copies must
+      // share these memos.
       if (turn.opens !== undefined) turn.opens.beside ??= createSideMemos();
       const walked = first.walk(turn);
       const one = enqueue(turn, walked);

@@ -13,23 +13,23 @@ import type { ChainServices } from "./services.ts";
 import type { ChainState } from "../../store/state.ts";
 import type { Step } from "./step.ts";
 
-/** What a chain is built with. */
+/** What is needed to build a chain. */
 export interface BuildOptions {
-  /** The folder of the policy file: modules are looked for from there. */
+  /** The folder of the policy file. Modules are resolved from there. */
   readonly folder: string;
   readonly observe: boolean;
   readonly server: string;
   readonly state: ChainState;
   readonly services: ChainServices;
-  /** Interceptors that a program brings itself. They stand behind those of the file. */
+  /** Interceptors passed by a program that uses the library. They run after those of the policy file. */
   readonly own?: readonly Interceptor[];
-  /** Steps of ours that stand behind all others. */
+  /** Steps of the proxy itself, which run last. */
   readonly steps?: readonly Step[];
-  /** The name of the chain, where it is to walk beside another one. */
+  /** The name of the chain if it runs beside another one. */
   readonly name?: string;
 }
 
-/** Builds the chain that a policy describes; null where nothing is in it. Rejects where a module cannot be used. */
+/** Builds the chain of a policy; null if it would be empty. Rejects if a module cannot be used. */
 export async function buildChain(settings: InterceptorSettings, options: BuildOptions): Promise<Chain | null> {
   const { folder, observe, server, state, services, own = [], steps: last = [], name = null } = options;
   const isOn = settings.enabled && settings.mode === "mcp";
@@ -61,7 +61,7 @@ export async function buildChain(settings: InterceptorSettings, options: BuildOp
   });
 }
 
-/** Gets rules ready, with the engine for expressions where there are some. */
+/** Compiles rules, and loads the expression engine if they need it. */
 export async function prepareRules(rules: readonly Rule[]): Promise<CompiledRule[]> {
   const expressions = expressionsIn(rules);
   if (expressions.length === 0) return compileRules(rules, null);

@@ -4,12 +4,12 @@ import type { Candidate } from "../rule-index.ts";
 import { nameOf } from "./actions.ts";
 import type { Walk } from "./walk.ts";
 
-/** A reply that the same rule is still making. */
+/** Whether the current reply comes from this rule, whose further actions may still change it. */
 export function isOwnReply({ ruling }: Walk, { rule }: CompiledRule): boolean {
   return ruling?.verdict.do === "reply" && ruling.rule === nameOf(rule);
 }
 
-/** Those that come after a candidate. */
+/** The candidates that are judged after this one. */
 export function following({ compiled }: Candidate, candidates: readonly Candidate[]): Candidate[] {
   const { priority } = compiled.rule;
   return candidates.filter(({ compiled: other }) => {
@@ -18,7 +18,7 @@ export function following({ compiled }: Candidate, candidates: readonly Candidat
   });
 }
 
-/** Whether a rule hides elements of lists: which of them is found out when they are. */
+/** Whether a rule hides elements of lists. Its conditions are then judged for each element by the action. */
 export function isHiding({ rule }: CompiledRule): boolean {
   return hidesElements(rule);
 }

@@ -20,40 +20,40 @@ import { standAt, stopsInside } from "./rewrite.ts";
 import { fromStore, inOrder, STORE, proceed } from "./wait.ts";
 import { BLOCKED, type WalkSettings, fail, isOver, isRefused, note, refuse, stopWalk, type Walk } from "./walk.ts";
 
-/** Method interceptors, rules and interceptors, in that order: what stands behind the tool filter. */
+/** Method interceptors, rules and interceptors, in that order. The chain runs after the tool filter. */
 export interface Chain {
-  /** What becomes of a message that nothing else speaks against. No promise is made unless something is waited for. */
+  /** Judges a message that no earlier check has refused. Returns a promise only if it has to wait for something. */
   walk(turn: Turn): Walked | PendingDecision;
 }
 
-/** What the chain decided. */
+/** The decision of the chain. */
 export interface Walked extends Decision {
-  /** Sends the copies that rules asked for. To be called once everybody has let the message pass, as it is by then. */
+  /** Sends the copies that rules asked for. Call it once the message is certain to be forwarded in its current form. */
   readonly sendCopies?: () => void;
 }
 
-/** A decision that something is waited for with. */
+/** A decision that has to wait for something. */
 export interface PendingDecision {
   readonly decided: Promise<Walked>;
-  /** Nobody wants to know any more: nothing more is asked or done. */
+  /** Abandons the decision: no further action is carried out. */
   stop(): void;
 }
 
-/** What a chain is made of. */
+/** The parts of a chain. */
 export interface ChainOptions {
   readonly settings: WalkSettings;
   readonly index: RuleIndex;
   readonly transforms: Transforms;
-  /** Interceptors of one method, and those of all. */
+  /** Interceptors for one method, and interceptors for all methods. */
   readonly methodSteps: readonly Step[];
   readonly steps: readonly Step[];
   readonly state: ChainState;
   readonly services: ChainServices;
-  /** The name under which it keeps things with open calls, where it walks beside another chain. */
+  /** The name under which a chain that runs beside another one keeps its memos with open calls. */
   readonly name?: string | null;
 }
 
-/** Makes a chain. */
+/** Creates a chain. */
 export function createChain(options: ChainOptions): Chain {
   const { settings, index, transforms, methodSteps, steps, state, services, name: chain = null } = options;
   const allSteps = [...methodSteps, ...steps];
@@ -97,7 +97,7 @@ export function createChain(options: ChainOptions): Chain {
     };
   }
 
-  /** Judges where the walk stands. What was said about another stop does not count here. */
+  /** Judges the current stop. `isAllowed` and `hasMatched` are reset, because they hold for one stop only. */
   function judgeStop(walk: Walk): void | Promise<void> {
     walk.isAllowed = false;
     walk.hasMatched = false;
@@ -117,7 +117,7 @@ export function createChain(options: ChainOptions): Chain {
     });
   }
 
-  /** Refuses what is said and no rule has a word for, where that is asked for. */
+  /** Refuses a request or notification that no rule has matched, if the policy blocks by default. */
   function judgeByDefault(walk: Walk): void {
     const { envelope } = walk.stop.message;
     if (settings.defaultAction === "allow" || walk.hasMatched || walk.ruling !== null || walk.isStopped) return;
@@ -126,7 +126,7 @@ export function createChain(options: ChainOptions): Chain {
     else refuse(walk, "chain:default", BY_DEFAULT);
   }
 
-  /** Goes to the messages inside, where anybody is interested. */
+  /** Judges the messages inside this one, if a rule or interceptor concerns them. */
   function goInside(walk: Walk): void | Promise<void> {
     if (isRefused(walk) || !looksInside(walk.turn)) return;
     const found = stopsInside(walk);
@@ -139,7 +139,7 @@ export function createChain(options: ChainOptions): Chain {
       () => (isRefused(walk) ? 0 : stops.length),
       (nth) => {
         walk.inner = nth;
-        // An earlier one may have been changed: then this one is not where it was.
+        // A change to an earlier inner message may have moved this one.
         const now = stopsInside(walk);
         return now instanceof Promise ? now.then((later) => visit(walk, later, nth)) : visit(walk, now, nth);
       },
@@ -152,7 +152,7 @@ export function createChain(options: ChainOptions): Chain {
     return judgeStop(walk);
   }
 
-  /** Judges a message and all that is inside of it. Without closures: most walks wait for nothing. */
+  /** Judges a message and all messages inside it. Written without closures, because most messages wait for nothing. */
   function judgeAll(walk: Walk): void | Promise<void> {
     const outside = judgeStop(walk);
     if (outside !== undefined) return outside.then(() => goInside(walk)).then(() => saveSession(walk));
@@ -164,11 +164,11 @@ export function createChain(options: ChainOptions): Chain {
     const { ruling, changedBy, notes, turn, forks } = walk;
     const note = notes.length === 0 ? {} : { note: notes.join(" ") };
     if (ruling !== null) {
-      // What we answer ourselves is judged like the server's answer, and with its request at hand.
+      // A response of the proxy itself is judged like one from the server, with the memo of its request.
       if (ruling.verdict.do === "reply") keepMemo({ turn, call: walk.call, ...NOTHING_KEPT }, wants, chain);
       return { ...ruling, ...note };
     }
-    if (walk.isStopped) return PASS; // nobody hears it
+    if (walk.isStopped) return PASS; // the decision is not used any more
     const watches: ForkWatch[] = [];
     if ("method" in turn.message.envelope) {
       const { call, caches, charged } = walk;
@@ -180,7 +180,7 @@ export function createChain(options: ChainOptions): Chain {
     return notes.length === 0 && forks.length === 0 ? PASS : { ...PASS, ...note, ...copies };
   }
 
-  /** Whether nobody looks at a message. That is found out without looking into it. */
+  /** Whether no rule or interceptor looks at a message. Decided without reading its body. */
   function isPassedBy(turn: Turn, method: string | null): boolean {
     const { envelope, direction } = turn.message;
     const isSaid = "method" in envelope;
@@ -192,7 +192,7 @@ export function createChain(options: ChainOptions): Chain {
     return !allSteps.some((step) => step.concerns(moment, method)) && !looksInside(turn);
   }
 
-  /** A walk that waits for the store before it can begin, or before it may end. */
+  /** Judges a message for which the store has to be awaited, at the beginning or at the end. */
   function later(turn: Turn, go: (walk: Walk) => Promise<void>): PendingDecision {
     const walk = begin(turn, createUnknownRecord(turn.session.scope, services.now), []);
     const decided = go(walk).then(
@@ -212,7 +212,8 @@ export function createChain(options: ChainOptions): Chain {
     walk(turn) {
       const { envelope } = turn.message;
       const { kind } = envelope;
-      if (kind === "batch" || kind === "opaque") return PASS; // they are taken apart, or refused, before they come here
+      // batches are split and unreadable messages refused before they get here
+      if (kind === "batch" || kind === "opaque") return PASS;
       const { scope } = turn.session;
       const method = "method" in envelope ? envelope.method.name : (turn.answers?.method.name ?? null);
       const tookMs = turn.answers === undefined ? 0 : services.now() - turn.answers.since;
@@ -243,14 +244,14 @@ export function createChain(options: ChainOptions): Chain {
   };
 }
 
-/** A person has made another message of it: what rules have said about the one before does not count. */
+/** Starts again after a person has changed the message: what rules did with the earlier version no longer counts. */
 function beginAnew(walk: Walk): void {
   walk.isAnew = false;
-  walk.exempt = [...walk.exempt, ...walk.charged]; // it is still one message, and is charged once
+  walk.exempt = [...walk.exempt, ...walk.charged]; // it is still one message, so each limit counts it once
   walk.charged.length = walk.caches.length = walk.forks.length = 0;
 }
 
-/** Writes down what happened in the session of a message. */
+/** Counts a tool call that is forwarded, and saves the session record. */
 function saveSession(walk: Walk): void | Promise<void> {
   const tool = walk.ruling === null && !walk.isStopped ? calledTool(walk.turn) : null;
   if (tool !== null) walk.session.countCall(tool);
@@ -258,13 +259,13 @@ function saveSession(walk: Walk): void | Promise<void> {
   return saving === undefined ? undefined : fromStore(walk, saving);
 }
 
-/** Is done with the record of a session, where nobody waits for that. */
+/** Releases a session record without waiting for it to be saved. */
 function release(session: SessionRecord): void {
   const saving = session.save();
   if (saving !== undefined) saving.catch(() => {});
 }
 
-/** Waits for what the store knows of a message's session. Where it fails, nothing is known. */
+/** Waits for the data that the store has for a message. If the store fails, the walk keeps its empty session record. */
 async function awaitStore(
   walk: Walk,
   learning: Maybe<void>,
@@ -275,7 +276,7 @@ async function awaitStore(
   const [session, exempt] = await Promise.all(waits);
   if (exempt !== undefined) walk.exempt = exempt;
   if (session === undefined) {
-    // It may still come, when nobody waits for it any more.
+    // The record may still arrive after the timeout. Release it then.
     if (loading instanceof Promise) loading.then(release, () => {});
     return;
   }

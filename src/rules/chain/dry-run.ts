@@ -1,15 +1,16 @@
 import type { ChainServices } from "./services.ts";
 
-/** How services that do nothing are made. */
+/** The clock and the callback of services without side effects. */
 export interface DryOptions {
   readonly now: () => number;
-  /** Told what was not done, in words for people. */
+  /** Is called with a description, for people, of what was not done. */
   readonly onSkipped?: (what: string) => void;
 }
 
 /**
- * Services for a chain that only explains, or walks beside another one: nobody is told or asked, nothing is sent, nobody
- * waits. Whoever would be asked is taken to allow the message. To allow some of it, put the real service in its place.
+ * Services without side effects, for a chain that only explains or runs beside another one: nothing is sent, asked or
+ * delayed. A webhook, script or person that would be asked counts as allowing the message. To use a real service,
+ * replace the member.
  */
 export function createDryServices({ now, onSkipped = () => {} }: DryOptions): ChainServices {
   return {

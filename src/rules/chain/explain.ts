@@ -10,36 +10,39 @@ import type { ChainState } from "../../store/state.ts";
 import { createRecall } from "./recall.ts";
 import { findInner, innerStops, outerStop, type Stop } from "./stop.ts";
 
-/** What one rule makes of a message. */
+/** The result of one rule for a message. */
 export interface RuleExplanation {
   readonly compiled: CompiledRule;
-  /** Whether it matches; or why it was not even asked. */
+  /** Whether the rule matches, or why it was not judged. */
   readonly answer: Answer | "off" | "other-direction" | "when-answered" | "when-said";
-  /** Each of its conditions, whether it was needed or not. Where it hides elements of a list, those of one element. */
+  /**
+   * Every condition of the rule, including those that do not affect the result. If the rule hides elements of a list,
+   * the conditions for one element.
+   */
   readonly traces: readonly Trace[];
-  /** What it makes of the elements of a list, where it hides some of them; null where it is not about elements. */
+  /** The result for each element of a list; null if the rule does not hide elements. */
   readonly elements: ListExplanation | null;
 }
 
-/** What a rule that hides makes of the elements of a list. */
+/** The results of a rule that hides, for the elements of a list. */
 export interface ListExplanation {
-  /** For each element its name, and whether the rule hides it. */
+  /** The name of each element, and whether the rule hides it. */
   readonly judged: readonly { readonly name: string | null; readonly isHidden: boolean }[];
-  /** The element that the conditions are shown for: the first that is hidden, or the first of all. */
+  /** The name of the element whose conditions are shown: the first hidden one, or else the first of all. */
   readonly shown: string | null;
 }
 
-/** What all rules make of a message, or of one inside of it. */
+/** The results of all rules for a message, or for a message inside it. */
 export interface StopExplanation {
   readonly moment: Moment;
   readonly method: string | null;
   readonly tool: string | null;
   readonly isInner: boolean;
-  /** In the order in which they are asked. */
+  /** In the order in which they are judged. */
   readonly rules: readonly RuleExplanation[];
 }
 
-/** Asks every rule, and says what each saw. Nothing is done. */
+/** Judges every rule and records what each condition looked at. No action is carried out. */
 export async function explainTurn(
   rules: readonly CompiledRule[],
   turn: Turn,
@@ -74,7 +77,7 @@ function explainStop(compiled: CompiledRule, stop: Stop): RuleExplanation {
   return { compiled, traces, elements: null, answer: joined(traces.map(({ answer }) => answer)) };
 }
 
-/** A rule that hides is asked about each element, and not about the list. */
+/** A rule that hides is judged for each element, not for the list. */
 function explainHiding(compiled: CompiledRule, { message, view }: Stop): RuleExplanation {
   const lists = judgeElements(message, view, compiled, beginWork());
   if (lists === "unclear") return { compiled, traces: [], elements: null, answer: "unsure" };

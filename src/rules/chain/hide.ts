@@ -12,7 +12,7 @@ import { beginLook } from "../view.ts";
 import { spend, walkSteps, type Work } from "../work.ts";
 import type { View } from "./turn-view.ts";
 
-/** The member of a result that is a list, and the members that its elements are called by. */
+/** The key of a list in a result, and the keys under which its elements have their names. */
 interface ListForm {
   readonly key: string;
   readonly names: readonly string[];
@@ -36,8 +36,8 @@ function listForm(key: string, ...names: string[]): ListForm {
 }
 
 /**
- * The edits that take those elements out of a list that a rule matches. For each of them the rule sees the element as the
- * result, and its name as the tool. What cannot be judged is hidden. Throws where there are too many to be judged.
+ * The edits that remove the elements of a list that a rule matches. For each element, the rule sees the element as the
+ * result and its name as the tool. An element that cannot be judged is hidden. Throws if the message has no steps left.
  */
 export function hideElements(message: Message, view: View, compiled: CompiledRule, work: Work): Change {
   const lists = judgeElements(message, view, compiled, work);
@@ -49,15 +49,15 @@ export function hideElements(message: Message, view: View, compiled: CompiledRul
   return { edits };
 }
 
-/** An element of a list, and what a rule makes of it. */
+/** An element of a list, and whether a rule hides it. */
 export interface JudgedElement extends Span {
   readonly name: string | null;
   readonly isHidden: boolean;
-  /** What the rule saw; null where the element was hidden without being looked at. */
+  /** What the rule saw; null if the element was hidden without being judged. */
   readonly view: View | null;
 }
 
-/** What a rule that hides makes of each element of the lists in a result; "unclear" where peers could see other lists. */
+/** Judges each element of the lists in a result by a rule that hides; "unclear" if peers could see different lists. */
 export function judgeElements(
   { bytes, envelope }: Message,
   view: View,
@@ -99,11 +99,12 @@ function judgeElement(
       return isClear;
     });
   const name = found.find((text) => text !== null) ?? null;
-  // What some peer would call it by is hidden, whatever the rule makes of the name that we see.
+  // Some peers would read another key as the name of the element. Hide it, whatever the rule says about the name seen
+  // here.
   if (!isClear) return { ...element, name, isHidden: true, view: null };
   const own = view.ofElement(name, { bytes, ...element });
   return { ...element, name, isHidden: askRule(compiled, beginLook(own, work)) !== "no", view: own };
 }
 
-/** What it costs to begin with an element, whatever is asked about it. */
+/** The cost of starting with an element, whatever is tested. */
 const STEPS_PER_ELEMENT = 150;

@@ -10,17 +10,17 @@ import { apply, detach } from "./rewrite.ts";
 import { signalOf } from "./wait.ts";
 import { BLOCKED, bareName, failBy, note, refuse, type Walk } from "./walk.ts";
 
-/** How a message is held for a person. */
+/** The settings for holding a message. */
 export interface HoldSetting {
-  /** What the person is asked. */
+  /** The question that the person is asked. */
   readonly ask: string | null;
-  /** How long it is held at most. The chain's own timeout does not run meanwhile. */
+  /** How long the message is held at most. The timeout of the chain is paused meanwhile. */
   readonly timeoutMs: number;
-  /** What becomes of it where nobody decides in time. */
+  /** What happens to the message if nobody decides before the timeout. */
   readonly atDeadline: "deny" | "allow";
 }
 
-/** Holds a message until a person decides, in the name of a rule or an interceptor, and does what the person says. */
+/** Holds a message for a rule or an interceptor until a person decides, and carries out the decision. */
 export async function hold(walk: Walk, name: string, setting: HoldSetting): Promise<void> {
   const { services, settings } = walk;
   if (walk.heldBy.has(name)) return;
@@ -60,7 +60,7 @@ export async function hold(walk: Walk, name: string, setting: HoldSetting): Prom
       case "no-room":
         return refuseBy(walk, name, "Too many messages are held");
       case "withdrawal":
-        // Nobody waits for it. Should somebody do so all the same, then nobody has allowed it.
+        // Normally nobody waits for the message any more. Refuse it all the same, because nobody has allowed it.
         return refuseBy(walk, name, "Nobody decided");
     }
   } catch (error) {
@@ -78,7 +78,7 @@ async function follow(walk: Walk, name: string, verdict: HoldVerdict): Promise<v
       const { message } = walk.turn;
       await apply(walk, name, changeTo(walk, verdict.message));
       if (walk.turn.message === message) return;
-      // Nobody has judged that message yet: neither those before, nor others who have let a person decide.
+      // The new message has not been judged yet, so all rules and interceptors judge it, and others may hold it again.
       walk.isAnew = true;
       walk.heldBy = new Set([name]);
     }
@@ -92,7 +92,7 @@ function refuseBy(walk: Walk, name: string, reason: string | null): void {
 
 const MAX_REASON_CHARACTERS = 500;
 
-/** The edits that make a message what a person made of it. */
+/** The edits that turn a message into the one that a person wrote. */
 function changeTo({ turn, stop }: Walk, message: Buffer): Change {
   if (stop.isInner) return problem("what is inside another message cannot be changed from outside");
   if (scan(whole(message)).fault !== null) return problem("it is not JSON that everyone reads alike");

@@ -3,7 +3,10 @@ import type { RuleIndex } from "../rule-index.ts";
 import type { Turn } from "../../session/turn.ts";
 import type { Step } from "./step.ts";
 
-/** Whether anybody looks at what is inside messages like this one. `always` is where what a server asks for must be on a list. */
+/**
+ * Creates a test whether a rule or interceptor concerns the messages inside a message like this one. `always` is set if
+ * the policy blocks by default, so that every input request of a server must be judged.
+ */
 export function createInsight(index: RuleIndex, steps: readonly Step[], always: boolean): (turn: Turn) => boolean {
   const isAsked = (moment: Moment, direction: "up" | "down", method: string | null): boolean =>
     index.find({ moment, direction, method, tool: undefined }).length > 0 ||
@@ -22,6 +25,6 @@ export function createInsight(index: RuleIndex, steps: readonly Step[], always: 
   };
 }
 
-/** What a server asks a client inside results since 2026-07-28; null for what is none of these. */
+/** The methods of input requests in results since 2026-07-28; null for any other method. */
 const INSIDE = ["sampling/createMessage", "elicitation/create", "roots/list", null];
 const TASKS = /^(?:notifications\/)?tasks(?:\/|$)/;

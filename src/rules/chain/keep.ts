@@ -14,15 +14,15 @@ import type { ChainState } from "../../store/state.ts";
 import { readClaimedClient } from "./turn-view.ts";
 import type { Walk } from "./walk.ts";
 
-/** What is known of a request that goes on. */
+/** The data of a request that is forwarded. */
 type Kept = Pick<Walk, "turn" | "call"> & Pick<CallMemo, "caches" | "charged" | "forks">;
 
-/** What somebody wants to know of a request when its answer comes this way. */
+/** What rules and interceptors need of a request when its response is sent in this direction. */
 export type Wants = RuleIndex["keeps"];
 
 /**
- * Keeps with a request what will be asked for when its answer comes, from the server or from us. `isForked` is where copies
- * of it are to be sent, so that somebody may be added to `forks` later.
+ * Keeps with an open call the data that is needed to judge its response, from the server or from the proxy. With
+ * `isForked`, copies of the request will be sent, and `forks` may be filled later.
  */
 export function keepMemo(
   { turn, call, caches, charged, forks }: Kept,
@@ -45,7 +45,7 @@ export function keepMemo(
   const copied = isKept && fits && params !== null;
   const memo: CallMemo = {
     bytes: copied ? size : 0,
-    // A copy: the message is a part of all that was read with it.
+    // Copy the bytes: they are a view of the read buffer and would keep all of it in memory.
     params: copied
       ? { bytes: Buffer.from(bytes.subarray(params.start, params.end)), start: 0, end: size }
       : isKept && params === null
@@ -54,7 +54,7 @@ export function keepMemo(
     caches,
     charged,
     forks,
-    // By the handshake all of a session are known; without one, who asks says so in each request.
+    // The handshake names the client for the whole session. Without a handshake, each request names it.
     client: turn.session.client() ?? readClaimedClient(bytes, params),
     hash: charged.length === 0 || params === null || size > MAX_KEPT_PARAMS ? null : hashCall(bytes, params),
   };
@@ -62,14 +62,14 @@ export function keepMemo(
   else call.beside?.keep(chain, memo);
 }
 
-/** The tool that a message calls; null where it is not a call of a tool. */
+/** The tool that a message calls; null if it is not a tool call. */
 export function calledTool({ opens }: Turn): string | null {
   return opens?.method.name === "tools/call" ? opens.subject : null;
 }
 
 /**
- * Keeps of an answer what others may ask for, and what it says about what is to come. What later messages are judged by
- * is waited for; a cached answer is not, and `onTrouble` hears where it could not be kept.
+ * Stores what a response contains for later messages: cacheable results, started tasks and input requests. Returns a
+ * promise for the data by which later messages are judged. Caching is not awaited; `onTrouble` is called if it fails.
  */
 export function learnFromAnswer(
   { message, answers, session }: Turn,
@@ -84,7 +84,7 @@ export function learnFromAnswer(
   if (envelope.kind !== "result") return;
   const { result } = envelope;
   if (memo !== null && memo.caches.length > 0) keepForOthers(memo, message, state, onTrouble);
-  // Cheap check first: most answers do not contain the word.
+  // Cheap check first: most responses do not contain the word.
   const has = (word: string): boolean => {
     const at = bytes.indexOf(word, result.start, "latin1");
     return at >= 0 && at < result.end;
@@ -111,7 +111,7 @@ function rememberTask(
   scope: string,
   { tasks }: ChainState,
 ): Maybe<void> {
-  // A request about a task does not start one, whatever its answer looks like.
+  // A request about a task does not start one, whatever its response looks like.
   if (envelope.kind !== "result" || method.name.startsWith("tasks/")) return;
   const taskId = startedTask(bytes, envelope.result);
   if (taskId === null) return;
@@ -129,15 +129,17 @@ function keepForOthers(
   const kept = keepAnswer(message);
   if ("not" in kept) return;
   for (const { key, ttlMs, scope } of caches) {
-    // What the server says is for one only is not for all, whatever the rule says.
+    // A result that the server marked as private is not shared, whatever the rule says.
     if (scope === "shared" && kept.isPrivate) continue;
     const keeping = answers.keep(key, kept, ttlMs);
-    // Not waited for: who finds nothing in the cache asks the server.
+    // Not awaited: a request that misses the cache goes to the server.
     if (keeping !== undefined) keeping.catch(onTrouble);
   }
 }
 
-/** The limits that a call was charged to before a server asked something, where this takes the same call up again. */
+/**
+ * The limits that a call was counted against before the server asked for inputs, if this request retries the same call.
+ */
 export function findExempt({ message, session }: Turn, { inputs }: ChainState): Maybe<readonly LimitKey[]> {
   const { envelope, bytes } = message;
   if (inputs.isEmpty() || envelope.kind !== "request" || envelope.params === null) return NONE;

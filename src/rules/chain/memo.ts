@@ -3,34 +3,34 @@ import type { Call, Keepsake } from "../../session/call.ts";
 import type { Part } from "../fields.ts";
 import type { AnswerKey, LimitKey } from "../../store/keys.ts";
 
-/** What the chain keeps of a request until its answer comes. */
+/** What the chain keeps of a request until its response arrives. */
 export interface CallMemo extends Keepsake {
-  /** A copy of its params, where a rule will look into them. Undefined where they were too large to keep. */
+  /** A copy of the params if a rule will look into them. Undefined if they were too large to keep. */
   readonly params: Part | null | undefined;
-  /** What the client called itself. */
+  /** The name that the client gave itself. */
   readonly client: string | null;
-  /** Under which keys the answer is to be kept. */
+  /** The cache keys under which the response is kept. */
   readonly caches: readonly CacheNote[];
-  /** The limits it was charged to. They are not charged again where the same call is taken up once more. */
+  /** The limits that the call was counted against. They do not count a retry of the same call. */
   readonly charged: readonly LimitKey[];
-  /** Those who compare its answer with those of its copies. */
+  /** The objects that compare the response with those of the copies. */
   readonly forks: readonly ForkWatch[];
-  /** What it asks for, where it was charged and is not too large to be compared. */
+  /** The hash of the call (`hashCall`), if it was counted against a limit and is not too large. */
   readonly hash: string | null;
 }
 
-/** What a chain has kept with a call. The first chain has no name; chains beside it have. */
+/** The memo that a chain has kept with a call. The first chain has no name; chains that run beside it have one. */
 export function memoOf({ memo, beside }: Call, chain: string | null): CallMemo | null {
   return (chain === null ? memo : (beside?.find(chain) ?? null)) as CallMemo | null;
 }
 
-/** Where an answer is to be kept. */
+/** Where a response is cached. */
 export interface CacheNote {
   readonly key: AnswerKey;
   readonly ttlMs: number;
   readonly scope: "private" | "shared";
 }
 
-/** Larger params are neither kept nor compared; and no more is kept of all that are open in one conversation. */
+/** The largest params that are kept or hashed, and the limit for the params of all open calls of one session. */
 export const MAX_KEPT_PARAMS = 1024 * 1024;
 export const MAX_KEPT_BYTES = 32 * 1024 * 1024;

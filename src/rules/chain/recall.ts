@@ -6,19 +6,19 @@ import type { TaskOrigin } from "../../store/tasks.ts";
 import type { InnerMessages } from "../inner.ts";
 
 /**
- * What the store knows about the messages inside one message: looked up once, perhaps elsewhere, and then read at once as
- * often as the message is changed.
+ * What the store knows about the messages inside one message. It is loaded once, and can then be read synchronously
+ * whenever the message is changed.
  */
 export interface Recall {
-  /** Looks up what is not known yet. A promise only where the store answers later. */
+  /** Loads what is not loaded yet. Returns a promise only if the store does. */
   load(turn: Turn, found: InnerMessages): void | Promise<void>;
-  /** The call that started a task; undefined where nobody knows. */
+  /** The call that started a task; undefined if unknown. */
   taskOrigin(taskId: string): TaskOrigin | undefined;
-  /** What a client answers to under this key, where the question was seen; null where nobody knows. */
+  /** The method of the input request with this key, if the proxy has seen it; null if unknown. */
   methodAsked(key: string): string | null;
 }
 
-/** Makes the memory of one message. */
+/** Creates an empty recall for one message. */
 export function createRecall({ tasks, inputs }: ChainState): Recall {
   const origins = new Map<string, TaskOrigin | undefined>();
   let asked: { readonly state: string; methods: ReadonlyMap<string, string> | null } | null = null;
@@ -27,7 +27,7 @@ export function createRecall({ tasks, inputs }: ChainState): Recall {
     if (origins.has(taskId)) return;
     const origin = tasks.find({ of: "task", side: message.direction, scope: session.scope, taskId });
     if (!(origin instanceof Promise)) return void origins.set(taskId, origin);
-    origins.set(taskId, undefined); // should it fail, nobody knows
+    origins.set(taskId, undefined); // stays so if the store fails
     return origin.then((known) => void origins.set(taskId, known));
   }
 

@@ -12,7 +12,10 @@ import { findInner, innerStops, outerStop, type Stop } from "./stop.ts";
 import { fromStore } from "./wait.ts";
 import { fail, type Walk } from "./walk.ts";
 
-/** Makes a change, and goes on with what came of it. A promise only where the store must be asked about what is inside. */
+/**
+ * Applies a change and continues with the changed message. Returns a promise only if the store has to be asked about
+ * messages inside it.
+ */
 export function apply(walk: Walk, rule: string, change: Change): void | Promise<void> {
   if ("problem" in change) return fail(walk, rule, change.problem);
   if (change.edits.length === 0) return;
@@ -20,7 +23,7 @@ export function apply(walk: Walk, rule: string, change: Change): void | Promise<
   walk.rewritten += message.end - message.start;
   if (walk.rewritten > MAX_REWRITTEN_BYTES) return fail(walk, rule, "it is too large to be changed so often");
   const changed = openMessage(whole(splice(message, change.edits)), message.direction, "allow");
-  // A message that was changed is read again, all of it.
+  // A changed message is read again as a whole.
   spend(walk.look.work, walkSteps(2 * (changed.end - changed.start)) + STEPS_PER_SET_KEY * lastScan().setKeys);
   if (changed.envelope.kind !== message.envelope.kind) return fail(walk, rule, "what came of it is no such message");
   walk.isDetached = true;
@@ -28,19 +31,22 @@ export function apply(walk: Walk, rule: string, change: Change): void | Promise<
   return replace(walk, changed);
 }
 
-/** What it costs to look whether a key of a large object is there twice. */
+/** The cost of checking whether a key of a large object is a duplicate. */
 const STEPS_PER_SET_KEY = 20;
 
-/** Every change is a new message, all of it: so much is written for one, however many there are inside. */
+/**
+ * Every change writes the whole message again. This limits the bytes written for one message and all messages inside
+ * it.
+ */
 const MAX_REWRITTEN_BYTES = 64 * 1024 * 1024;
 
-/** Copies the message, so that what it waits with is no more than itself. */
+/** Copies the message, so that while it waits, it does not keep the whole read buffer in memory. */
 export function detach(walk: Walk): void {
   if (walk.isDetached) return;
   walk.isDetached = true;
   const { bytes, start, end, direction } = walk.turn.message;
   const copy = openMessage(whole(Buffer.from(bytes.subarray(start, end))), direction, walk.turn.exchange.breaks);
-  // Never a promise: it says what it said before, and what the store knows about that is known.
+  // Never a promise here: the copy has the same content, and everything about it is already loaded from the store.
   void replace(walk, copy);
 }
 
@@ -54,13 +60,13 @@ function replace(walk: Walk, message: Message): void | Promise<void> {
   });
 }
 
-/** Goes to a stop, and looks at it with what is left of the work that the whole message may cost. */
+/** Moves to a stop. Its look shares the work of the whole message. */
 export function standAt(walk: Walk, stop: Stop): void {
   walk.stop = stop;
   walk.look = beginLook(stop.view, walk.look.work);
 }
 
-/** The stops inside the message as it is by now. They are looked for again only where it is another one. */
+/** The stops inside the current message. They are searched for again only after the message has changed. */
 export function stopsInside(walk: Walk): Maybe<readonly Stop[] | "unclear"> {
   const { turn, state, inside } = walk;
   if (inside !== null && inside.message === turn.message) return inside.stops;

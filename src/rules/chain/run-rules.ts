@@ -9,15 +9,15 @@ import { gistOf } from "./stop.ts";
 import { inOrder, inTime } from "./wait.ts";
 import { complain, fail, failBy, isOver, note, type Walk } from "./walk.ts";
 
-/** Makes what asks the rules of a policy about a message, where its walk stands, and has done what they say. */
+/** Creates the function that judges the current stop by the rules of a policy and carries out their actions. */
 export function createRuleRunner(index: RuleIndex, transforms: Transforms): (walk: Walk) => void | Promise<void> {
-  /** Most rules do not match: those are passed over without a closure for each. */
+  /** Most rules do not match. The loop skips them without creating a closure for each. */
   function runFrom(walk: Walk, candidates: readonly Candidate[], from: number): void | Promise<void> {
     if (isOver(walk)) return;
     let { look, stop } = walk;
     for (let nth = from; nth < candidates.length; nth++) {
       const candidate = candidates[nth];
-      // Which elements of a list are hidden is found out when they are.
+      // The hide action itself judges the conditions, for each element of the list.
       const answer = stop.isList && isHiding(candidate.compiled) ? "yes" : askCandidate(candidate, look);
       if (answer === "no") continue;
       const { tool } = stop.view;
@@ -36,7 +36,7 @@ export function createRuleRunner(index: RuleIndex, transforms: Transforms): (wal
     tool: string | null | undefined,
   ): void | Promise<void> {
     if (walk.stop.view.tool === tool) return runFrom(walk, candidates, nth + 1);
-    // It is another tool's call from here on: the rules for that one follow, and those for this one do not.
+    // The message now calls another tool: continue with the rules for that tool.
     return runFrom(walk, following(candidates[nth], index.find(gistOf(walk.stop))), 0);
   }
 
@@ -44,13 +44,13 @@ export function createRuleRunner(index: RuleIndex, transforms: Transforms): (wal
     const { rule } = compiled;
     const { settings } = walk;
     const hides = walk.stop.isList && isHiding(compiled);
-    // A rule that only writes something down has not said that the message may pass.
+    // A rule that only observes does not count as a match that lets the message pass.
     if (rule.mode === "on" && !hides) walk.hasMatched ||= rule.actions.some(isDeciding);
     if (settings.observe || rule.mode === "observe") return watchFrom(walk, compiled, answer, 0);
     if (answer === "unsure") {
       const { text, told } = walk.look.doubt ?? UNKNOWN_DOUBT;
       if (rule.actions.some((action) => !isWatching(action))) return fail(walk, nameOf(rule), text, told);
-      // A rule that only watches would not have stopped the message either.
+      // A rule that only observes would not have refused the message either.
       return complain(walk, nameOf(rule), text);
     }
     return inOrder(
@@ -62,7 +62,7 @@ export function createRuleRunner(index: RuleIndex, transforms: Transforms): (wal
   function runAction(walk: Walk, compiled: CompiledRule, nth: number): void | Promise<void> {
     const { rule } = compiled;
     const action = rule.actions[nth];
-    // It does not go to the server any more: the only thing left to do is to refuse it.
+    // The response comes from the cache, so the only remaining effect an action can have is to refuse the request.
     if (walk.ruling?.isKept === true && !traitsOf(action).canRefuse && !isWatching(action)) return;
     const isDone =
       walk.isAllowed || (walk.ruling !== null && walk.ruling.isKept !== true && !isOwnReply(walk, compiled));
@@ -78,7 +78,7 @@ export function createRuleRunner(index: RuleIndex, transforms: Transforms): (wal
     }
   }
 
-  /** Notes what a rule would have done: the first of its actions that would have done something. */
+  /** Notes what a rule would have done: the first of its actions that would have had an effect. */
   function watchFrom(walk: Walk, compiled: CompiledRule, answer: "yes" | "unsure", nth: number): void | Promise<void> {
     const { rule } = compiled;
     for (let next = nth; next < rule.actions.length; next++) {

@@ -5,7 +5,7 @@ import { apply, detach } from "./rewrite.ts";
 import { inOrder, signalOf, waitFor } from "./wait.ts";
 import { bareName, charge, fail, failBy, isOver, note, refuse, type Walk } from "./walk.ts";
 
-/** Asks those that a message concerns: one after the other, or all at once. */
+/** Runs the interceptors that a message concerns, one after another or all at once. */
 export function runSteps(walk: Walk, some: readonly Step[], together: boolean): void | Promise<void> {
   if (some.length === 0) return;
   const { moment, view } = walk.stop;
@@ -30,7 +30,7 @@ function runStep(walk: Walk, step: Step): void | Promise<void> {
   }
 }
 
-/** All look at the same message. Only one of them may change it. */
+/** All interceptors see the same message. Only one of them may change it. */
 async function runTogether(walk: Walk, some: readonly Step[]): Promise<void> {
   detach(walk);
   const { stop } = walk;
@@ -44,7 +44,7 @@ async function runTogether(walk: Walk, some: readonly Step[]): Promise<void> {
     if (changes && hasChanged) return fail(walk, some[nth].name, "two interceptors changed a message at a time");
     hasChanged ||= changes;
     await follow(walk, some[nth], answer);
-    if (walk.isAnew) return; // the others have looked at another message
+    if (walk.isAnew) return; // the others have judged the earlier version of the message
   }
 }
 

@@ -6,28 +6,28 @@ import type { Maybe } from "../../store/maybe.ts";
 import type { HoldSetting } from "./hold.ts";
 import type { Stop } from "./stop.ts";
 
-/** What an interceptor says to a message: nothing, a refusal, what is to be different, or that a person shall decide. */
+/** The decision of an interceptor: none, a refusal, a change, or to hold the message for a person. */
 export type StepAnswer =
   | null
   | { readonly refusal: WireError }
   | { readonly change: Change }
   | { readonly hold: HoldSetting };
 
-/** What an interceptor may ask for beside the message. */
+/** What an interceptor can use in addition to the message. */
 export interface StepContext {
   readonly session: SessionRecord;
-  /** Says when nobody waits for it any more. */
+  /** Aborts when the decision is not needed any more. */
   signal(): AbortSignal;
-  /** Takes one of what is allowed under a key of its own. What was taken before a server's question is not taken again. */
+  /** Counts one event under a key of this interceptor. A call that is retried with inputs is not counted again. */
   charge(key: string, limit: number, windowMs: number): Maybe<Taken>;
 }
 
-/** An interceptor in the chain, beside the rules: one of ours, or one that somebody else wrote. */
+/** An interceptor in the chain: one that is built in, or one from a user's module. */
 export interface Step {
-  /** How it is called in the audit log. */
+  /** Its name in the audit log. */
   readonly name: string;
-  /** Whether it has anything to do with messages like this one. Cheap: it is asked for every message. */
+  /** Whether it judges messages like this one. Must be cheap, because it is called for every message. */
   concerns(moment: Stop["moment"], method: string | null): boolean;
-  /** Looks at a message. What it throws, or rejects with, is a failure of the chain, and nothing passes. */
+  /** Judges a message. If it throws or rejects, that counts as a failure of the chain, and the message is refused. */
   intercept(stop: Stop, context: StepContext): StepAnswer | Promise<StepAnswer>;
 }

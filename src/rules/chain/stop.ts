@@ -12,18 +12,18 @@ import { type CallMemo, memoOf } from "./memo.ts";
 import type { Recall } from "./recall.ts";
 import { readClaimedClient, View } from "./turn-view.ts";
 
-/** Where the chain stops to judge: at a message, or at one that is inside of it. */
+/** What the chain judges at one time: a message, or a message inside it. */
 export interface Stop {
   readonly moment: Moment;
-  /** Its bytes. For one inside another, those of the other, with the places of its own. */
+  /** The message. An inner message has the bytes of the outer one, and spans of its own. */
   readonly message: Message;
   readonly view: View;
   readonly isInner: boolean;
-  /** Whether it brings a list, of which elements can be hidden. */
+  /** Whether it contains a list whose elements can be hidden. */
   readonly isList: boolean;
 }
 
-/** The stop at the message of a turn itself, for the chain of this name. */
+/** The stop for the message of a turn itself, with the memo of the chain with this name. */
 export function outerStop(turn: Turn, facts: SessionFacts, chain: string | null): Stop {
   const { message, session, answers } = turn;
   const { envelope, bytes, direction } = message;
@@ -53,12 +53,12 @@ export function outerStop(turn: Turn, facts: SessionFacts, chain: string | null)
   }
 }
 
-/** What the gist of a stop is. Rules about elements of a list are found by no tool's name. */
+/** The gist of a stop. For a list the tool is undefined, because rules for any tool may concern its elements. */
 export function gistOf({ moment, view, isList }: Stop): Gist {
   return { moment, direction: view.direction, method: view.method, tool: isList ? undefined : view.tool };
 }
 
-/** The messages inside the message of a turn; "unclear" where peers could see different ones. */
+/** The messages inside the message of a turn; "unclear" if peers could see different ones. */
 export function findInner({ message, answers }: Turn): InnerMessages {
   const { envelope, bytes } = message;
   if (envelope.kind === "result")
@@ -72,7 +72,7 @@ export function findInner({ message, answers }: Turn): InnerMessages {
 
 const NOTHING_INSIDE: InnerMessages = [];
 
-/** The stops at the messages that were found inside. What the store knows about them must have been recalled before. */
+/** The stops for the inner messages. `recall` must have been loaded for them. */
 export function innerStops(
   turn: Turn,
   found: Exclude<InnerMessages, "unclear">,
@@ -81,7 +81,7 @@ export function innerStops(
   chain: string | null,
 ): readonly Stop[] {
   if (found.length === 0) return [];
-  // Found out once for all of them: each look goes through the whole message.
+  // Determined once for all of them, because each search walks over the whole message.
   const asker = askerOf(turn, chain);
   return found.flatMap((inner) => {
     if (inner.kind !== "response") return innerStop(turn, inner, asker, facts, recall);
@@ -91,7 +91,7 @@ export function innerStops(
   });
 }
 
-/** An answer of a client's, inside the request that takes a call up again. */
+/** The stop for a client's response to an input request, inside the request that retries the call. */
 function responseStop(
   { message, session }: Turn,
   result: Span,
@@ -138,7 +138,7 @@ function innerStop(
   }
 }
 
-/** Who asked for what a message is inside of, or said it. */
+/** The client that sent the outer message, or the request that it responds to. */
 function askerOf({ message, answers }: Turn, chain: string | null): string | null {
   if (answers !== undefined) return memoOf(answers, chain)?.client ?? null;
   const { envelope, bytes } = message;
@@ -149,7 +149,10 @@ function answered(message: Message, view: View, envelope: Message["envelope"]): 
   return { moment: "answered", message: { ...message, envelope }, view, isInner: true, isList: false };
 }
 
-/** What a task brings is for the call that started it. One that we have not seen can only have been a call of some tool. */
+/**
+ * The result of a task is judged as the response to the call that started it. A call that the proxy has not seen can
+ * only have been a tool call.
+ */
 function beOfTask(view: View, taskId: string, recall: Recall): void {
   const origin = recall.taskOrigin(taskId);
   view.method = origin === undefined ? "tools/call" : origin.method;
@@ -167,16 +170,16 @@ const NO_REQUEST = {
   meta: null,
 } as const;
 
-/** Shows rules the request that an answer is for. */
+/** Fills a response's view with the data of its request. */
 function askedBy(view: View, { method, subject }: Call, memo: CallMemo | null): void {
   view.method = method.name;
   view.tool = method.name === "tools/call" ? toolOf(subject) : null;
-  // Not kept: no rule that is asked for this answer looks into them, unless the policy changed meanwhile.
+  // Undefined if not kept: then no rule for this response looks into params, unless the policy was reloaded meanwhile.
   view.params = memo === null ? undefined : memo.params;
   view.asker = memo === null ? null : memo.client;
 }
 
-/** Of a name that is too long to be kept whole nobody can tell which one it is. */
+/** A subject of maximum length may have been cut, so the tool's name is not known. */
 function toolOf(subject: string | null): string | null | undefined {
   return subject !== null && subject.length >= MAX_SUBJECT_CHARACTERS ? undefined : subject;
 }

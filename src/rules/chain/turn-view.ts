@@ -9,8 +9,8 @@ import { readClientName } from "../../session/owner.ts";
 import type { ServerId, SessionView } from "../../session/session-view.ts";
 
 /**
- * What rules see of one message. A class, because one is made for every message: what few rules ask for is found out when
- * they do, without a function of its own for each.
+ * What rules see of one message. It is a class because one is created for every message: rarely used values are
+ * computed by getters, without a closure for each.
  */
 export class View implements RuleView {
   readonly kind: RuleView["kind"];
@@ -21,10 +21,10 @@ export class View implements RuleView {
   result: Part | null = null;
   error: Part | null = null;
   tool: string | null | undefined = null;
-  /** What the one called itself whose request this answers. */
+  /** The name that the client gave itself in the request that this message responds to. */
   asker: string | null = null;
   readonly #owner: SessionView;
-  /** What the client calls itself in the params, once somebody has asked. */
+  /** The client name in the params; undefined until it is first needed. */
   #claimed: string | null | undefined = undefined;
 
   constructor(kind: RuleView["kind"], direction: Direction, owner: SessionView, session: SessionFacts) {
@@ -34,12 +34,12 @@ export class View implements RuleView {
     this.session = session;
   }
 
-  /** By the handshake; since 2026-07-28 a client says in each request who it is. */
+  /** The client name from the handshake. Since 2026-07-28, a client names itself in each request instead. */
   get client(): string | null {
     const { params } = this;
     const known = this.#owner.client() ?? this.asker;
     if (known !== null || params === null || params === undefined) return known;
-    // Found out once: to look for it goes through all params.
+    // Read once, because the search walks over all params.
     if (this.#claimed === undefined) this.#claimed = readClaimedClient(params.bytes, params);
     return this.#claimed;
   }
@@ -61,7 +61,7 @@ export class View implements RuleView {
     return mcpSession === null ? [this.session.id, id] : [this.session.id, id, mcpSession];
   }
 
-  /** The same, as the rules of a list see one of its elements. */
+  /** The view of one element of a list. */
   ofElement(tool: string | null, element: Part): View {
     const view = new View(this.kind, this.direction, this.#owner, this.session);
     view.method = this.method;
@@ -73,7 +73,7 @@ export class View implements RuleView {
   }
 }
 
-/** What a client calls itself in a request, where it does. */
+/** The name that a client gives itself in a request, or null. */
 export function readClaimedClient(bytes: Buffer, params: Span | null): string | null {
   const meta = params === null ? null : findMember(bytes, params, "_meta");
   return meta === null ? null : readClientName(bytes, findMember(bytes, meta, META_KEYS.clientInfo));

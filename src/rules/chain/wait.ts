@@ -1,13 +1,13 @@
 import type { Maybe } from "../../store/maybe.ts";
 import { failBy, type Walk } from "./walk.ts";
 
-/** Says when what is waited for is not wanted any more. */
+/** The signal that aborts when the decision is not needed any more. */
 export function signalOf(walk: Walk): AbortSignal {
   walk.abort ??= new AbortController();
   return walk.abort.signal;
 }
 
-/** Waits for something, but no longer than the chain has. Undefined where that took too long, or failed. */
+/** Waits for something within the timeout of the chain. Resolves to undefined if it times out or fails. */
 export async function waitFor<Value>(
   walk: Walk,
   rule: string,
@@ -21,15 +21,15 @@ export async function waitFor<Value>(
   }
 }
 
-/** The same for what a store answers. */
+/** The same for a value from a store. */
 export async function fromStore<Value>(walk: Walk, answer: Maybe<Value>): Promise<Value | undefined> {
   return answer instanceof Promise ? waitFor(walk, STORE, () => answer) : answer;
 }
 
-/** The name under which it is written down that the store did not answer. */
+/** The name under which a failure of the store is reported. */
 export const STORE = "chain:store";
 
-/** Waits for something, but no longer than the chain has. Rejects where that takes too long. */
+/** Waits for something within the timeout of the chain. Rejects on timeout. */
 export async function inTime<Value>(walk: Walk, begin: (signal: AbortSignal) => Promise<Value>): Promise<Value> {
   const left = walk.settings.timeoutMs + walk.delayedMs - (walk.services.now() - walk.since);
   let timer: NodeJS.Timeout | undefined;
@@ -43,13 +43,13 @@ export async function inTime<Value>(walk: Walk, begin: (signal: AbortSignal) => 
     clearTimeout(timer);
   }
   walk.abort?.abort();
-  walk.abort = null; // what is waited for later has not been given up
+  walk.abort = null; // later waits get a new signal
   throw new Error(`it took longer than ${walk.settings.timeoutMs} ms`);
 }
 
 const LATE = Symbol("late");
 
-/** Visits one after the other. No promise is made unless one of them is waited for. */
+/** Calls `visit` for one after another. Returns a promise only if one of the calls does. */
 export function inOrder(
   count: () => number,
   visit: (nth: number) => void | Promise<void>,
@@ -61,7 +61,7 @@ export function inOrder(
   }
 }
 
-/** Goes on at once, or when something has been waited for. */
+/** Calls `next` at once, or after the promise has resolved. */
 export function proceed(wait: void | Promise<void>, next: () => void | Promise<void>): void | Promise<void> {
   return wait === undefined ? next() : afterwards(wait, next);
 }

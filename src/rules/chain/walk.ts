@@ -17,107 +17,107 @@ import type { ChainState } from "../../store/state.ts";
 import type { Recall } from "./recall.ts";
 import type { Stop } from "./stop.ts";
 
-/** How the chain is walked, by the policy file and by what the proxy knows beside it. */
+/** The settings of the chain, from the policy file and from the proxy. */
 export interface WalkSettings extends ChainSettings {
-  /** Whether all rules only watch. */
+  /** Whether all rules only observe. */
   readonly observe: boolean;
-  /** Which server this is, so that its answers are not taken for another's. */
+  /** The name of the server, so that its cached responses are kept apart from those of other servers. */
   readonly server: string;
 }
 
-/** A message on its way along the chain. */
+/** The state of one message while the chain judges it. */
 export interface Walk {
   readonly settings: WalkSettings;
-  /** The name of the chain, where it walks beside another one. */
+  /** The name of the chain if it runs beside another one. */
   readonly chain: string | null;
   readonly state: ChainState;
   readonly services: ChainServices;
-  /** What is kept of its session. Where it could not be loaded, one of which nothing is known. */
+  /** The record of its session. An empty record if it could not be loaded. */
   session: SessionRecord;
-  /** The call that the message opens, as the session knows it. */
+  /** The call that the message opens, as the session's own object. */
   readonly call: Call | undefined;
   turn: Turn;
-  /** Where it is now: at the message itself, or at one inside. */
+  /** What is being judged: the message itself, or one inside it. */
   stop: Stop;
   look: Look;
-  /** Its number among the stops inside; -1 for the message itself. */
+  /** The index of the current stop among the inner ones; -1 for the message itself. */
   inner: number;
-  /** The stops inside, as they were last found, and in which message that was. */
+  /** The inner stops that were found last, and the version of the message in which they were found. */
   inside: { readonly message: Message; readonly stops: readonly Stop[] | "unclear" } | null;
-  /** What the store knows about them, once somebody wants to know. */
+  /** What the store knows about the inner messages; null until it is needed. */
   recall: Recall | null;
-  /** How many bytes were written anew for its changes. */
+  /** How many bytes were written for changes. */
   rewritten: number;
-  /** What was decided, unless it goes on. */
+  /** The decision; null as long as the message is to be forwarded. */
   ruling: Ruling | null;
-  /** Whether a rule has said that enough was judged, here. */
+  /** Whether a rule has ended the judging of the current stop with `allow`. */
   isAllowed: boolean;
-  /** Whether nobody waits for it any more. */
+  /** Whether the decision is not needed any more. */
   isStopped: boolean;
-  /** Whether a person has made another message of it, which is to be judged from the beginning. */
+  /** Whether a person has changed the message, so that it has to be judged from the beginning. */
   isAnew: boolean;
-  /** Who has held the message as it is by now: it is not held again in the same name. */
+  /** The rules and interceptors that have held the current version of the message. They do not hold it again. */
   heldBy: ReadonlySet<string>;
-  /** Whether any rule had something to say, here. */
+  /** Whether a deciding rule has matched at the current stop. */
   hasMatched: boolean;
-  /** Who changed it last. */
+  /** The rule or interceptor that changed the message last. */
   changedBy: string | null;
   readonly notes: string[];
   readonly caches: CacheNote[];
   readonly charged: LimitKey[];
-  /** The copies that are sent where the message itself goes on. */
+  /** The copies to send if the message itself is forwarded. */
   readonly forks: { readonly action: ActionOf<"fork">; readonly rule: Rule }[];
-  /** The limits it was charged to before, and is not again. */
+  /** Limits that have counted this call already and do not count it again. */
   exempt: readonly LimitKey[];
   isDetached: boolean;
-  /** When it set out, and how long it was held up on purpose. */
+  /** When judging began, and how much of the time since then does not count towards the timeout. */
   readonly since: number;
   delayedMs: number;
-  /** Ends what is waited for, when it takes too long. Made when somebody wants to know: most walks end at once. */
+  /** Aborts what is being waited for. Created when first needed, because most messages wait for nothing. */
   abort: AbortController | null;
 }
 
-/** What ends a walk. */
+/** A decision by which the message is not forwarded. */
 export interface Ruling {
   readonly verdict: Extract<Verdict, { do: "deny" | "drop" | "reply" }>;
   readonly rule: string;
-  /** Whether it is an answer that was kept: who refuses the request has the last word all the same. */
+  /** Whether it is a cached response. A later rule may still refuse the request. */
   readonly isKept?: boolean;
 }
 
-/** Whether enough was judged where the walk stands. */
+/** Whether judging of the current stop is complete. */
 export function isOver(walk: Walk): boolean {
   return walk.isAllowed || walk.isAnew || isRefused(walk);
 }
 
-/** Whether nothing can change any more what becomes of the message, all that is inside it included. */
+/** Whether the decision about the message, including the messages inside it, is final. */
 export function isRefused({ ruling, settings, isStopped }: Walk): boolean {
   return isStopped || (ruling !== null && ruling.isKept !== true && settings.failFast);
 }
 
-/** Ends what is waited for, and all that would come after it. */
+/** Aborts what is being waited for, and skips everything after it. */
 export function stopWalk(walk: Walk): void {
   walk.isStopped = true;
   walk.abort?.abort();
 }
 
-/** Refuses it. Of several refusals the first one is told. */
+/** Refuses the message. Of several refusals, the first one counts. */
 export function refuse(walk: Walk, rule: string, error: WireError): void {
   if (walk.ruling !== null && walk.ruling.verdict.do !== "reply") return;
   const isSilent = walk.turn.message.envelope.kind === "notification";
   walk.ruling = { verdict: isSilent ? { do: "drop", reason: error.message } : { do: "deny", error }, rule };
 }
 
-/** Says that something went wrong in judging. */
+/** Reports that something went wrong while judging. */
 export function complain({ services, isStopped }: Walk, rule: string, text: string): void {
-  if (isStopped) return; // it was not the policy's fault
+  if (isStopped) return; // it failed because it was aborted, not because of the policy
   services.report("warn", rule, `the policy could not be followed: ${text}`);
   services.count("failed", { rule });
 }
 
 /**
- * Something went wrong in judging: what cannot be judged does not pass, unless somebody wrote that down. `text` is for the
- * log, `told` for the client, who hears no reason where it is null.
+ * Handles a failure while judging: a message that cannot be judged is refused, unless the policy says otherwise
+ * (`onError`). `text` is for the log, `told` for the client, which gets no reason if it is null.
  */
 export function fail(walk: Walk, rule: string, text: string, told: string | null = null): void {
   complain(walk, rule, text);
@@ -127,27 +127,27 @@ export function fail(walk: Walk, rule: string, text: string, told: string | null
   refuse(walk, rule, { code: BLOCKED, message, data: { rule: bareName(rule), action: "block" } });
 }
 
-/** The same for what was thrown. */
+/** The same for a thrown error. */
 export function failBy(walk: Walk, rule: string, error: unknown): void {
   const text = error instanceof Error ? error.message : String(error);
   fail(walk, rule, text, error instanceof Unjudgeable ? text : null);
 }
 
-/** The code of a refusal, unless the policy has another. */
+/** The error code of a refusal, unless the policy sets another one. */
 export const BLOCKED = -32001;
 
-/** The name of a rule as its author wrote it. */
+/** The name of a rule as it is written in the policy file. */
 export function bareName(rule: string): string {
   return rule.slice(rule.indexOf(":") + 1);
 }
 
-/** Notes what somebody would have done. */
+/** Notes what a rule or interceptor in observe mode would have done. */
 export function note(walk: Walk, would: string, name: string): void {
   walk.notes.push(`would:${would}:${bareName(name)}`);
   walk.services.count("would", { action: would, rule: name });
 }
 
-/** Takes one of what a limit allows, unless this is a call that was charged before a server's question. */
+/** Counts one event against a limit, unless this is a retried call that the limit has counted already. */
 export function charge(
   { exempt, charged, state, services }: Walk,
   rule: string,

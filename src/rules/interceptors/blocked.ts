@@ -1,7 +1,7 @@
 import type { StepAnswer } from "../chain/step.ts";
 import { BLOCKED } from "../chain/walk.ts";
 
-/** A refusal in the name of an interceptor. */
+/** A refusal by an interceptor. */
 export function blocked(
   name: string,
   message: string,

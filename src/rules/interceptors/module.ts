@@ -12,16 +12,16 @@ import { BLOCKED } from "../chain/walk.ts";
 import { blocked } from "./blocked.ts";
 import type { Intercepted, Interceptor, InterceptResult, MethodInterceptor } from "./interceptor.ts";
 
-/** Where an interceptor that somebody else wrote is. */
+/** The location and the options of a user's interceptor. */
 export interface ModuleOptions {
   readonly module: string;
-  /** The module as the policy has it. Clients are told that, and not where it is on this machine. */
+  /** The module as written in the policy file. Clients are told this name and not the path on this machine. */
   readonly written?: string;
   readonly export: string;
   readonly options: Json;
 }
 
-/** Loads an interceptor for all messages. Rejects, with a sentence for people, where there is none. */
+/** Loads an interceptor for all messages. Rejects, with a message for people, if there is none. */
 export async function loadInterceptor(where: ModuleOptions, folder: string): Promise<Step> {
   const made = await make(where, folder, "intercept");
   const name = nameOf(where);
@@ -37,7 +37,7 @@ export async function loadMethodInterceptor(method: string, where: ModuleOptions
   return createMethodStep(nameOf(where), method, made);
 }
 
-/** Makes a step of an interceptor. */
+/** Creates a step from an interceptor. */
 export function createInterceptorStep(name: string, interceptor: Interceptor): Step {
   const methods = interceptor.methods === undefined ? null : new Set(interceptor.methods);
   return {
@@ -47,7 +47,7 @@ export function createInterceptorStep(name: string, interceptor: Interceptor): S
   };
 }
 
-/** Makes a step of one for a method, with a hook for what is asked and one for what is answered. */
+/** Creates a step from an interceptor for one method, with one hook for requests and one for responses. */
 function createMethodStep(name: string, method: string, interceptor: MethodInterceptor): Step {
   const asks = typeof interceptor.interceptRequest === "function";
   const hears = typeof interceptor.interceptResponse === "function";
@@ -72,7 +72,7 @@ async function make(where: ModuleOptions, folder: string, ...hooks: string[]): P
   if (typeof found === "function") {
     const { prototype } = found as { prototype?: object };
     const isClass = prototype !== undefined && hooks.some((hook) => hook in prototype);
-    // Its options are its own: what it does to them must reach nobody else.
+    // A copy of the options, so that what the class does to them affects nothing else.
     if (isClass) return new (found as new (options: unknown) => object)(plain(where.options));
     if (hooks.includes("intercept")) {
       if (where.options !== null) throw new Error(`${nameOf(where)} is a function, and options are for classes`);
@@ -91,7 +91,7 @@ function plain(options: Json): unknown {
   return text === null ? null : (JSON.parse(text) as unknown);
 }
 
-/** What somebody else's code sees of a message: copies, made when they are looked at. */
+/** The message as a user's code sees it: copies of its values, made when they are read. */
 function present({ view }: Stop, { session, signal }: StepContext): Intercepted {
   const { kind, direction, method, tool, client, identity } = view;
   return {

@@ -5,9 +5,9 @@ import { within } from "../paths.ts";
 import type { Step } from "../chain/step.ts";
 import { blocked } from "./blocked.ts";
 
-/** What reading of resources has to keep to. */
+/** The restrictions on reading resources. */
 export interface ResourceAccessOptions {
-  /** Null for all. */
+  /** Null for all paths. */
   readonly allowedPaths: readonly string[] | null;
   /** Globs. */
   readonly denyPatterns: readonly string[];
@@ -16,7 +16,10 @@ export interface ResourceAccessOptions {
 const NAME = "ResourceAccessInterceptor";
 const MAX_SHOWN = 256;
 
-/** Lets resources be read only below some directories, and some not at all. Paths are resolved before they are compared. */
+/**
+ * Allows reading resources only below the allowed paths, and never those that match a denied glob. Paths are resolved
+ * before they are compared.
+ */
 export function createResourceAccessStep({ allowedPaths, denyPatterns }: ResourceAccessOptions): Step {
   const isAllowed = allowedPaths === null ? () => true : within(allowedPaths);
   const isDenied = matchesGlob(denyPatterns);

@@ -5,11 +5,11 @@ import type { Step, StepAnswer } from "../chain/step.ts";
 import { whenKnown } from "../../store/maybe.ts";
 import { blocked } from "./blocked.ts";
 
-/** What calls of tools have to keep to. */
+/** The restrictions on tool calls. */
 export interface ToolCallOptions {
-  /** Null for all. */
+  /** Null for all tools. */
   readonly allowedTools: readonly string[] | null;
-  /** Calls of each tool. */
+  /** The limit of calls for each tool; null for no limit. */
   readonly perMinute: number | null;
 }
 
@@ -17,7 +17,7 @@ const NAME = "ToolCallInterceptor";
 const MINUTE_MS = 60_000;
 const MAX_SHOWN = 256;
 
-/** Lets only some tools be called, and each of them only so often. */
+/** Allows calls of the allowed tools only, and limits the calls of each. */
 export function createToolCallStep({ allowedTools, perMinute }: ToolCallOptions): Step {
   const allowed = allowedTools === null ? null : new Set(allowedTools);
   return {
@@ -28,7 +28,7 @@ export function createToolCallStep({ allowedTools, perMinute }: ToolCallOptions)
       if (allowed !== null && !allowed.has(tool))
         return blocked(NAME, `Tool '${showText(tool, MAX_SHOWN)}' not allowed`);
       if (perMinute === null) return null;
-      // A name in other letter case does not get a fresh limit.
+      // A name in other letter case counts against the same limit.
       return whenKnown(charge(foldName(tool) ?? fold(tool), perMinute, MINUTE_MS), answer);
     },
   };

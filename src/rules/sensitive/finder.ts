@@ -1,18 +1,18 @@
-/** Where in a text something was found. */
+/** The range of a match in a text. */
 export interface Range {
   readonly start: number;
   readonly end: number;
 }
 
-/** Finds all of one kind in a text. It takes time that grows with the text and no faster. */
+/** Finds all matches of one kind in a text, in linear time. */
 export interface Finder {
-  /** What has to be in a text for anything to be found: quick to look for, and together with those of other kinds. */
+  /** A cheap pattern that occurs in every text with a match. Hints of several kinds can be combined. */
   readonly hint: RegExp;
   /** In order. */
   find(text: string): Range[];
 }
 
-/** Makes a finder of a pattern. What only looks alike is sorted out by `check`. */
+/** Creates a finder from a pattern. `check` excludes false matches. */
 export function createFinder(hint: RegExp, pattern: RegExp, check?: (text: string) => boolean): Finder {
   return {
     hint,
@@ -25,7 +25,7 @@ export function createFinder(hint: RegExp, pattern: RegExp, check?: (text: strin
         const piece = start === 0 && end >= text.length ? text : text.slice(start, end);
         for (const { 0: match, index } of piece.matchAll(pattern)) {
           const from = start + index;
-          // What begins further on, or before, is found in its own piece.
+          // A match that begins outside the core of this piece is found in another piece.
           if (from >= core + PIECE_CHARACTERS || from < core || from < (found.at(-1)?.end ?? 0)) continue;
           if (check !== undefined && !check(match)) continue;
           const isCut = end < text.length && index + match.length === piece.length;
@@ -37,14 +37,14 @@ export function createFinder(hint: RegExp, pattern: RegExp, check?: (text: strin
   };
 }
 
-/** A pattern is run on so much of a text at a time: on a run of many megabytes the engine's own stack overflows. */
+/** The pattern is run on pieces of this length: a match of many megabytes would overflow the regex engine's stack. */
 const PIECE_CHARACTERS = 1_048_576;
 
-/** Pieces overlap: by what a pattern may want to see before a secret, and by what the secret itself takes behind it. */
+/** Pieces overlap: before the core by what a lookbehind may need, and after it by the length of a secret. */
 const BEFORE_CHARACTERS = 256;
 const BEHIND_CHARACTERS = 8192;
 
-/** A secret that does not end in its piece goes on to the next space. */
+/** A secret that is cut off by the end of its piece extends to the next whitespace. */
 function endOfRun(text: string, from: number): number {
   SPACE.lastIndex = from;
   return SPACE.exec(text)?.index ?? text.length;
@@ -52,7 +52,10 @@ function endOfRun(text: string, from: number): number {
 
 const SPACE = /\s/g;
 
-/** From the first line of a private key to its last; to the end of the text where that is missing, because it was cut. */
+/**
+ * Finds private keys from their first line to their last. If the last line is missing because the text was cut, the key
+ * extends to the end of the text.
+ */
 export function findPrivateKeys(text: string): Range[] {
   const found: Range[] = [];
   BEGIN.lastIndex = 0;

@@ -2,10 +2,10 @@ import { API_KEYS, AUTHORIZATION, PASSWORDS } from "./credentials.ts";
 import { findCards, findIbans } from "./numbers.ts";
 import { createFinder, findPrivateKeys, type Finder } from "./finder.ts";
 
-// Each pattern takes time in proportion to the text, whatever the text is: what repeats either has nothing behind it
-// that could fail, or begins only where the character before it is none of its own.
+// Each pattern runs in linear time on any text: either nothing that could fail follows a repetition, or a lookbehind
+// lets the repetition start only where the character before it is not one of its own.
 
-/** What is looked for, by name. */
+/** The finders by the name of their kind. */
 export const SENSITIVE_KINDS = {
   github: createFinder(/gh|github_pat_/, /(?<![A-Za-z0-9])(?:gh[pousr]_[A-Za-z0-9]{36,}|github_pat_\w{22,})/g),
   gitlab: createFinder(
@@ -15,7 +15,7 @@ export const SENSITIVE_KINDS = {
   aws: createFinder(
     /A3T|A[KSB]IA|ACCA|[sS](?:ecret|ECRET)_?[aA]/,
     /(?<![A-Za-z0-9])(?:A3T[A-Z0-9]|AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}(?![A-Za-z0-9])|(?<=secret_?access_?key["'\s:=>\\]{1,8})[A-Za-z0-9/+]{40}(?![A-Za-z0-9/+])/gi,
-    // The letters of an access key are capital; those of the name of a secret may be either.
+    // An access key ID has upper-case letters only. The name before a secret key may be in either case.
     (text) => text.length === 40 || text === text.toUpperCase(),
   ),
   gcp: createFinder(
@@ -48,7 +48,7 @@ export const SENSITIVE_KINDS = {
   discord: createFinder(
     /[MNO][\w-]{23}|api\/webhooks\//,
     /(?<![\w.-])[MNO][\w-]{23,27}\.[\w-]{6}\.[\w-]{27,45}(?![\w.-])|(?<=discord(?:app)?\.com\/api\/webhooks\/\d{15,20}\/)[\w-]{60,}/g,
-    // Three parts of base64: all of one case is a name with dots.
+    // Three parts of base64. A text without a digit, a lower-case and an upper-case letter is a dotted name.
     (text) => !text.includes(".") || (/\d/.test(text) && /[a-z]/.test(text) && /[A-Z]/.test(text)),
   ),
   telegram: createFinder(/:AA/, /(?<![\w:])\d{8,10}:AA[\w-]{33}(?![\w-])/g),
@@ -79,7 +79,7 @@ export const SENSITIVE_KINDS = {
 /** The name of a kind. */
 export type SensitiveKind = keyof typeof SENSITIVE_KINDS;
 
-/** Names for several kinds at once, and shorter ones. */
+/** Names for groups of kinds, and short names. */
 const KIND_GROUPS = {
   secrets: [
     "github",
@@ -110,13 +110,13 @@ const KIND_GROUPS = {
   ip: ["ipv4"],
 } as const satisfies Readonly<Record<string, readonly SensitiveKind[]>>;
 
-/** Every name that something can be looked for by. */
+/** Every name that a policy file can use. */
 export const KIND_NAMES = [
   ...(Object.keys(KIND_GROUPS) as (keyof typeof KIND_GROUPS)[]),
   ...(Object.keys(SENSITIVE_KINDS) as SensitiveKind[]),
 ] as const;
 
-/** The kinds that a name stands for; null where it stands for none. */
+/** The kinds that a name stands for; null if the name is unknown. */
 export function kindsOf(name: string): readonly SensitiveKind[] | null {
   if (Object.hasOwn(KIND_GROUPS, name)) return KIND_GROUPS[name as keyof typeof KIND_GROUPS];
   return Object.hasOwn(SENSITIVE_KINDS, name) ? [name as SensitiveKind] : null;

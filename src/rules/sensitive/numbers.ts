@@ -1,6 +1,6 @@
 import type { Range } from "./finder.ts";
 
-/** Numbers of payment cards: of a length that their issuer uses, and with the right check digit. */
+/** Finds payment card numbers: digits with a length that their issuer uses and a correct check digit. */
 export function findCards(text: string): Range[] {
   const found: Range[] = [];
   for (const { 0: run, index } of text.matchAll(DIGITS)) {
@@ -15,7 +15,7 @@ export function findCards(text: string): Range[] {
   return found;
 }
 
-/** The last of the groups of digits that make a card with this one as its first; -1 where there is none. */
+/** The index of the last group of digits in a card number that starts with group `first`; -1 if there is none. */
 function lastOfCard(groups: readonly RegExpExecArray[], first: number): number {
   let digits = "";
   for (let last = first; last < groups.length; last++) {
@@ -27,20 +27,20 @@ function lastOfCard(groups: readonly RegExpExecArray[], first: number): number {
   return -1;
 }
 
-/** Bank account numbers: of the length that is their country's, and with the right check digits. */
+/** Finds IBANs: account numbers with the length used in their country and correct check digits. */
 export function findIbans(text: string): Range[] {
   const found: Range[] = [];
   IBAN.lastIndex = 0;
   for (let match = IBAN.exec(text); match !== null; match = IBAN.exec(text)) {
     const length = lengthOfIban(match[0]);
     if (length > 0) found.push({ start: match.index, end: match.index + length });
-    // What was taken for more of it may be the next one.
+    // The match may include the beginning of another IBAN.
     IBAN.lastIndex = match.index + Math.max(length, 4);
   }
   return found;
 }
 
-/** How many characters at the beginning of a text are an account number; 0 where none are. */
+/** The length of the IBAN at the beginning of a text; 0 if there is none. */
 function lengthOfIban(text: string): number {
   const wanted = IBAN_LENGTHS[text.slice(0, 2)];
   if (wanted === undefined) return 0;
@@ -54,7 +54,7 @@ const DIGITS = /(?<![\w.])\d(?:[ -]?\d){12,}(?![A-Za-z_]|\.\d)/g;
 const GROUP = /\d+/g;
 const MIN_CARD_DIGITS = 13;
 const MAX_CARD_DIGITS = 19;
-const MIN_GROUP_DIGITS = 3; // as cards are printed
+const MIN_GROUP_DIGITS = 3; // as printed on cards
 const ISSUERS = [
   /^4(?:\d{12}|\d{15}|\d{18})$/,
   /^(?:5[1-5]\d{14}|2(?:22[1-9]|2[3-9]\d|[3-6]\d\d|7[01]\d|720)\d{12})$/,
@@ -79,7 +79,7 @@ function hasLuhnDigit(digits: string): boolean {
 
 const IBAN = /(?<![A-Za-z0-9])[A-Z]{2}\d{2}(?: ?[A-Z0-9]){11,31}/g;
 
-// ISO 13616: as registered, by country.
+// ISO 13616: the registered lengths by country.
 const IBAN_LENGTHS: Readonly<Record<string, number>> = Object.fromEntries(
   (
     "NO15 BE16 DK18 FI18 FK18 FO18 GL18 NL18 SD18 MK19 SI19 AT20 BA20 EE20 KZ20 LT20 LU20 MN20 XK20 CH21 HR21 LI21 LV21 " +
@@ -91,7 +91,7 @@ const IBAN_LENGTHS: Readonly<Record<string, number>> = Object.fromEntries(
     .map((entry) => [entry.slice(0, 2), Number(entry.slice(2))]),
 );
 
-/** ISO 7064, modulo 97: the country and check digits go to the end, letters are numbers from 10 on. */
+/** ISO 7064, modulo 97: country and check digits are moved to the end, and letters count as numbers from 10 on. */
 function isIban(text: string, wanted: number): boolean {
   if (text.length !== wanted) return false;
   let rest = 0;

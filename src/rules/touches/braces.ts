@@ -1,10 +1,10 @@
-/** So many alternatives are written out. */
+/** The largest number of alternatives that a word is expanded to. */
 const MAX_ALTERNATIVES = 64;
 
-/** Longer words are not looked into: no shell line that a person writes has them. */
+/** Longer words are not expanded. People do not write such words in shell commands. */
 const MAX_CHARACTERS = 4096;
 
-/** A word with braces as a shell reads it: `a.{b,c}` is `a.b` and `a.c`. Null where there are too many. */
+/** Expands braces like a shell: `a.{b,c}` gives `a.b` and `a.c`. Null if there are too many alternatives. */
 export function expandBraces(word: string): string[] | null {
   if (!/\{[^{}]*(?:,|\.\.)[^{}]*\}/.test(word)) return [word];
   if (word.length > MAX_CHARACTERS) return null;
@@ -17,7 +17,7 @@ export function expandBraces(word: string): string[] | null {
     if (group === null) done.push(unhide(next));
     else {
       const [before, after] = [next.slice(0, group.index), next.slice(group.index + group[0].length)];
-      // Braces without alternatives stand for themselves; they are hidden from the next round.
+      // Braces without alternatives are literal. They are replaced so that the next round does not match them.
       if (alternatives === null) open.push(`${before}\uE010${group[1]}\uE011${after}`);
       else for (const one of alternatives) open.push(before + one + after);
     }
@@ -32,6 +32,6 @@ function unhide(text: string): string {
 
 function alternativesOf(inside: string): string[] | null {
   if (inside.includes(",")) return inside.split(",");
-  // A range such as {a..z} is any one character, or any number.
+  // A range such as {a..z} stands for any character, or any number.
   return /^-?\w+\.\.-?\w+(?:\.\.-?\d+)?$/.test(inside) ? [/\d/.test(inside) ? "*" : "?"] : null;
 }

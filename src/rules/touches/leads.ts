@@ -2,13 +2,13 @@ import { type Budget, canBeSame, type Name, spendSteps } from "./names.ts";
 import type { TouchPattern } from "./patterns.ts";
 import type { Place } from "./places.ts";
 
-/** What places are compared with. */
+/** A pattern that places are compared with. */
 export interface Target extends Omit<TouchPattern, "needle" | "bare"> {
-  /** Whether what is below it does not count. */
+  /** Whether only the place itself matches, and not what is below it. */
   readonly isExact?: boolean;
 }
 
-/** Whether a place may be one that a pattern speaks of, or below it. */
+/** Whether a place may match a pattern or be below a match. */
 export function leadsTo(pattern: Target, place: Place, budget: Budget): boolean {
   if (pattern.drive !== null && place.drive !== null && pattern.drive !== place.drive) return false;
   if (place.isBare && (pattern.start !== "anywhere" || pattern.isHome)) return false;
@@ -28,8 +28,8 @@ export function leadsTo(pattern: Target, place: Place, budget: Budget): boolean 
   return false;
 }
 
-// A state is a place in the pattern, and whether a name of the message has met a name of the pattern so far. One past
-// the end is for a place that is as the pattern says, and below which nothing is meant.
+// A state is a position in the pattern, and whether some literal name of the pattern has been matched so far. The
+// position after the end is for a place that matches the whole pattern but below which nothing matches.
 
 function stateOf(place: number, met: boolean): number {
   return place * 2 + (met ? 1 : 0);
@@ -43,7 +43,7 @@ function hasMet(state: number): boolean {
   return (state & 1) === 1;
 }
 
-/** Adds where one name of the message leads from a state. */
+/** Adds the states that one name of the message leads to. */
 function step(
   { names, isExact = false }: Target,
   state: number,
@@ -57,7 +57,7 @@ function step(
   if (place === names.length || names[place].isDeep) next.add(state);
   if (place === names.length) return;
   if (name.isDeep) {
-    // It may stand for any of the names that are left.
+    // It may match any number of the remaining names.
     const meetsAny = isRooted && !name.isVariable;
     for (let to = place; to <= names.length; to++) {
       const isOver = to === names.length && !names[to - 1].isDeep;
@@ -67,13 +67,13 @@ function step(
   }
   const wanted = names[place];
   if (wanted.isDeep || !canBeSame(wanted, name, budget)) return;
-  // What is below something that only a wildcard stands for is below any directory.
+  // If only a wildcard stands for the last name, places below it do not match: they could be in any directory.
   const isOver = place + 1 === names.length && (isExact || !name.hasLiteral);
   const meets = wanted.hasLiteral && (name.hasLiteral || isRooted);
   next.add(stateOf(isOver ? names.length + 1 : place + 1, met || meets));
 }
 
-/** With what can be reached without a name: `**` may stand for nothing. */
+/** Adds the states that can be reached without a name, because `**` may match nothing. */
 function skipDeep(names: readonly Name[], states: Set<number>): Set<number> {
   for (const state of states) if (names.at(placeIn(state))?.isDeep) states.add(state + 2);
   return states;
@@ -82,27 +82,27 @@ function skipDeep(names: readonly Name[], states: Set<number>): Set<number> {
 interface Begun {
   readonly names: readonly Name[];
   readonly states: Set<number>;
-  /** Whether both begin at the root: then a wildcard stands for a name of the pattern as well as a letter does. */
+  /** Whether both begin at the root. Then a wildcard in the message counts as a match for a name of the pattern. */
   readonly isRooted: boolean;
 }
 
-/** Where in the pattern the names of a place may begin. Null where they cannot. */
+/** The positions in the pattern at which the names of a place may begin. Null if there are none. */
 function begin({ start, names }: Pick<TouchPattern, "start" | "names">, place: Place): Begun | null {
   const whole = (met: boolean, isRooted: boolean): Begun => {
     return { names: place.names, states: new Set([stateOf(0, met)]), isRooted };
   };
   if (place.start === "home" && start === "home") return whole(true, false);
-  // What has nothing but wildcards names nothing: `/*` begins a comment, and a star is a sign for times.
+  // A place with nothing but wildcards is ignored: `/*` begins a comment, and `*` is also a multiplication sign.
   const first = place.names.findIndex(({ hasLiteral }) => hasLiteral);
   if (first < 0) return null;
   if (place.start === start) return whole(false, start === "root");
   const isKnown = place.start !== "somewhere" && place.start !== "home";
   if (isKnown) return start === "anywhere" ? whole(false, false) : null;
-  // The host of a link may stand without its scheme, but not without its beginning.
+  // A link may be written without its scheme, but not without the beginning of its host.
   if (start !== "root" && start !== "home" && start !== "anywhere")
     return start === "web" && first === 0 ? whole(false, false) : null;
-  // A relative path begins in a directory that nobody knows: any of those above the one that must not be touched.
-  // Wildcards at its beginning are such directories.
+  // A relative path begins in an unknown directory: it may be any directory above the one in the pattern. Wildcards at
+  // its beginning stand for such directories.
   const states = new Set([stateOf(0, false)]);
   if (!place.isBare) for (let at = 1; at < names.length; at++) states.add(stateOf(at, false));
   return { names: place.names.slice(first), states, isRooted: false };

@@ -1,18 +1,18 @@
-/** Stands for any one character in a name: `?`, or a class such as `[a-z]`. */
+/** Mark for any one character in a name: `?`, or a class such as `[a-z]`. */
 export const ONE = "\uE000";
-/** Stands for any characters in a name: `*`. */
+/** Mark for any characters in a name: `*`. */
 export const STAR = "\uE001";
-/** As a whole name: any number of names, `**`. Inside a name it is a STAR. */
+/** Mark for `**`: as a whole name any number of names; inside a name the same as STAR. */
 export const DEEP = "\uE002";
-/** What a variable or a substitution stands for: any characters, slashes included. */
+/** Mark for the unknown value of a variable or a substitution: any characters, including slashes. */
 export const ANY = "\uE003";
 
-/** Removes the marks above from a text: whoever sends them must not be able to write wildcards with them. */
+/** Replaces these marks in a text from a message, so that a sender cannot use them as wildcards. */
 export function withoutMarks(text: string): string {
   return text.replace(MARKS, "\uFFFD");
 }
 
-/** A text with marks as a person would write them. */
+/** A text with its marks written as wildcards, for people. */
 export function showMarks(text: string): string {
   return text.replaceAll(ONE, "?").replaceAll(STAR, "*").replaceAll(DEEP, "**").replaceAll(ANY, "$…");
 }
@@ -21,19 +21,19 @@ const MARK = /[\uE000-\uE003]/;
 const MARKS = /[\uE000-\uE003]/g;
 const LOOSE = /[\uE001-\uE003]/;
 
-/** One name in a path, in the form in which names are compared. Wildcards in it are marks. */
+/** One name in a path, folded for comparison, with marks as wildcards. */
 export interface Name {
   readonly text: string;
   readonly isWild: boolean;
-  /** Whether it says something of the name: a letter or a digit beside its wildcards, or the dot of a hidden file. */
+  /** Whether it has literal text: a letter or a digit beside its wildcards, or the leading dot of a hidden file. */
   readonly hasLiteral: boolean;
-  /** Whether it may stand for any number of names. */
+  /** Whether it may match any number of names. */
   readonly isDeep: boolean;
-  /** Whether it is only what a variable holds, of which nothing is known. */
+  /** Whether it consists only of a variable, whose value is unknown. */
   readonly isVariable: boolean;
 }
 
-/** Makes a name. */
+/** Creates a name. */
 export function nameOf(text: string): Name {
   const isWild = MARK.test(text);
   const hasLiteral = TELLING.test(text) || (isWild && text.startsWith(".") && !text.includes(ANY));
@@ -43,15 +43,15 @@ export function nameOf(text: string): Name {
   return { text, isWild, hasLiteral, isDeep, isVariable };
 }
 
-// All but the punctuation of ASCII, and marks.
+// Any character except ASCII punctuation and marks.
 const TELLING = /[^ -/:-@[-`{-~\uE000-\uE003]/;
 
-/** Work that is still allowed. Who runs out of it must not wait longer for an answer. */
+/** The remaining steps. When they run out, the search ends, so that the message is not delayed further. */
 export interface Budget {
   left: number;
 }
 
-/** Thrown where a budget is spent. */
+/** Thrown when a budget is exhausted. */
 export class Spent extends Error {}
 
 /** Takes steps from a budget. */
@@ -61,8 +61,8 @@ export function spendSteps(budget: Budget, steps: number): void {
 }
 
 /**
- * Whether a name of a pattern and a name in a message can stand for the same file name. Where both have wildcards they
- * must share a character: `*.ts` and `.env*` could both be `.env.ts`, but neither says so.
+ * Whether a name in a pattern and a name in a message can stand for the same file name. If both have wildcards, they
+ * must share a literal character: `*.ts` and `.env*` could both be `.env.ts`, but neither of them says so.
  */
 export function canBeSame(one: Name, other: Name, budget: Budget): boolean {
   if (!one.isWild && !other.isWild) return one.text === other.text;
@@ -70,7 +70,7 @@ export function canBeSame(one: Name, other: Name, budget: Budget): boolean {
   return one.isWild ? fits(one.text, other.text, budget) : fits(other.text, one.text, budget);
 }
 
-/** Whether a name without wildcards fits one that has some. */
+/** Whether a name without wildcards matches one with wildcards. */
 function fits(pattern: string, text: string, budget: Budget): boolean {
   spendSteps(budget, pattern.length + text.length);
   let [at, place, star, mark] = [0, 0, -1, 0];
@@ -91,10 +91,14 @@ function fits(pattern: string, text: string, budget: Budget): boolean {
   return place === pattern.length;
 }
 
-/** Whether there is a text that fits both, in which, if that is asked for, both say the same character once. */
+/**
+ * Whether some text matches both names. With `mustMeet`, both must have the same literal character at one position of
+ * it.
+ */
 function overlap(one: string, other: string, mustMeet: boolean, budget: Budget): boolean {
   spendSteps(budget, (one.length + 1) * (other.length + 1));
-  // What can be reached, by the place in each: nothing (0), so far without a shared character (1), with one (2), either (3).
+  // For each pair of positions: unreachable (0), reachable without a shared literal character (1), with one (2), or
+  // both (3).
   const width = other.length + 1;
   const reached = new Uint8Array((one.length + 1) * width);
   reached[0] = 1;

@@ -6,30 +6,32 @@ import { DEEP, type Name, nameOf, ONE, STAR, withoutMarks } from "./names.ts";
 export type Start =
   /** At the root of the file system. */
   | "root"
-  /** At somebody's home directory. */
+  /** At the home directory of some user. */
   | "home"
   /** In any directory. */
   | "anywhere"
-  /** At the host of a link to the web, or behind another scheme. */
+  /** At the host of a web link, or after another scheme. */
   | "web"
   | `scheme:${string}`;
 
-/** Something that must not be touched: one file, or a directory with all that is below it. */
+/** A path or glob of a `touches` condition: one file, or a directory with everything below it. */
 export interface TouchPattern {
   readonly start: Start;
-  /** The letter of a Windows drive. */
+  /** A Windows drive letter. */
   readonly drive: string | null;
-  /** What begins anywhere begins with a `**`. */
+  /** With start "anywhere", the first name is `**`. */
   readonly names: readonly Name[];
-  /** Whether it was written for a home directory, and is in any directory only because nobody knows where that is. */
+  /**
+   * Whether it was written for a home directory, and starts anywhere only because the home directory's path is unknown.
+   */
   readonly isHome: boolean;
-  /** Text that must be in a word that leads there, unless the word has wildcards. */
+  /** Text that a matching word must contain, unless the word has wildcards. */
   readonly needle: string;
-  /** How it may be named by one plain word, where something else names the directory that it is in. */
+  /** The single word that names the file if another word names its directory; null if there is none. */
   readonly bare: BareName | null;
 }
 
-/** A plain word, such as `shadow` for `/etc/shadow`. */
+/** A plain word such as `shadow` for `/etc/shadow`, and the directory it has to be in. */
 export interface BareName {
   readonly word: string;
   readonly parent: Pick<TouchPattern, "start" | "drive" | "names">;
@@ -41,7 +43,7 @@ export interface PatternProblem {
   readonly suggestion: string;
 }
 
-/** The form in which texts are compared: composed, in lower case, without what does not show. */
+/** Folds a text for comparison: composed, in lower case, without invisible characters. */
 export function foldPath(text: string): string {
   if (ASCII.test(text)) return text.toLowerCase();
   return composeAlike(composeAlike(text).toUpperCase().toLowerCase());
@@ -50,12 +52,12 @@ export function foldPath(text: string): string {
 // oxlint-disable-next-line no-control-regex -- control characters are ASCII, too
 const ASCII = /^[\0-\x7f]*$/;
 
-/** Reads a path: itself and all that is below it. */
+/** Parses a path, which matches itself and everything below it. */
 export function readTouchPath(text: string): TouchPattern[] | PatternProblem {
   return compile(withoutMarks(text).replaceAll("*", "\uFFFD").replaceAll("?", "\uFFFD"), true);
 }
 
-/** Reads a glob. What is below something that matches is touched, too. */
+/** Parses a glob. It also matches everything below a match. */
 export function readTouchGlob(text: string): TouchPattern[] | PatternProblem {
   if (text.startsWith("!")) {
     return { problem: "A glob has no exceptions", suggestion: "Take out the !, and name what must not be touched" };
@@ -101,7 +103,7 @@ function compile(written: string, isPath: boolean): TouchPattern[] | PatternProb
         : path;
   const texts = rest.split("/").filter((text) => text !== "" && text !== ".");
   if (texts.includes("..")) return { problem: "It has .. in it", suggestion: "Write where it leads to" };
-  // What stands at its ends is the same with `**` there and without: it is about files and all that is below them.
+  // A `**` at the ends makes no difference, because a pattern matches files and everything below them.
   if (start === "anywhere") while (texts[0] === DEEP) texts.shift();
   while (texts.at(-1) === DEEP) texts.pop();
   const names = texts.map((text) => nameOf(text.replace(/[. ]+$/, "") || text));
@@ -114,19 +116,19 @@ function compile(written: string, isPath: boolean): TouchPattern[] | PatternProb
 
 const DEEP_END = new RegExp(`${DEEP}/?$`);
 
-/** Whether links with this scheme lead to hosts, where our file system is not. */
+/** Whether links with this scheme refer to other hosts and not to the local file system. */
 export function isWeb(scheme: string): boolean {
   return /^(?:https?|wss?|ftps?|sftp|ssh|mailto|data|javascript|about|blob|tel)$/.test(scheme);
 }
 
-/** A host in its one spelling: `2130706433` is `127.0.0.1`. What is not a host stays as it is. */
+/** The normal form of a host: `2130706433` becomes `127.0.0.1`. A text that is not a host is returned unchanged. */
 export function hostOf(text: string): string {
   const host = text.replace(/\.$/, "");
   if (/^[a-z-][a-z0-9.-]*$/.test(host) || !URL.canParse(`http://${host}`)) return host;
   return new URL(`http://${host}`).hostname;
 }
 
-/** A pattern in all the places where it can be meant: a home directory has an absolute path, too, and nobody knows which. */
+/** Returns a pattern in every form it may stand for: a home directory also has an absolute path, which is unknown. */
 function spread(start: Start, drive: string | null, names: readonly Name[]): TouchPattern[] {
   const [first, second, ...rest] = names;
   // `/home/you/x` is also `~/x`.
@@ -153,7 +155,7 @@ function pattern(start: Start, drive: string | null, written: readonly Name[], i
   const needle = last.text.split(/[\uE000-\uE003]/).reduce((one, other) => (other.length > one.length ? other : one));
   const isPlain = PLAIN_WORD.test(last.text) && names.slice(lastIndex + 1).every(({ isDeep }) => isDeep);
   const before = names.slice(0, lastIndex);
-  // In any directory, a name that stands alone needs no other.
+  // A single name that may be in any directory does not need another word for its directory.
   const isAlone = start === "anywhere" && !hasName(before);
   const isPath = start === "root" || start === "home" || start === "anywhere";
   const bare =
@@ -161,5 +163,5 @@ function pattern(start: Start, drive: string | null, written: readonly Name[], i
   return { start, drive, names, isHome, needle, bare };
 }
 
-/** A word of letters and digits, which a longer text may have without meaning a file. */
+/** A word of letters and digits, which may occur in a longer text without naming a file. */
 export const PLAIN_WORD = /^[\p{L}\p{N}_-]+$/u;

@@ -3,26 +3,26 @@ import { ANY, type Name, nameOf, ONE, STAR } from "./names.ts";
 import { hostOf, isWeb, PLAIN_WORD, type Start } from "./patterns.ts";
 import type { Word } from "./words.ts";
 
-/** Where a word may lead to. */
+/** A path or URI that a word may stand for. */
 export interface Place {
-  /** "somewhere" is relative to a directory that nobody knows here. */
+  /** "somewhere" is relative to a directory that is not known. */
   readonly start: Exclude<Start, "anywhere"> | "somewhere";
   readonly drive: string | null;
   readonly names: readonly Name[];
-  /** Whether it is one plain word of a longer text, which need not mean a file. */
+  /** Whether it is one plain word of a longer text, which may not name a file. */
   readonly isBare: boolean;
 }
 
 /**
- * All places that a word may lead to, taken as a path, as a URI, or as something with one of them in it. Only those are
- * looked for whose text is worth it.
+ * All places that a word may stand for, read as a path, as a URI, or as a text that contains one of them. Parts of the
+ * word for which `isWorthIt` returns false are skipped.
  */
 export function placesOf({ text, isWhole }: Word, isWorthIt: (text: string) => boolean): Place[] {
   const places: Place[] = [];
-  // Links to the web are cut out first: what stands behind their host is not a path here.
+  // Web links are removed first, because the path after their host is not a local path.
   const local = text.replace(LINK, (link: string, scheme: string) => {
     addLink("web", `//${link.slice(scheme.length + 1).replace(/^[/\\]+/, "")}`, places);
-    // What is asked for may be a path.
+    // The query and the fragment may contain a local path.
     return `=${/[\uE000?#].*$/s.exec(link)?.[0].replaceAll(ONE, "=") ?? ""}`;
   });
   const custom = /^([a-z][a-z0-9+.-]+):(\/\/.*)$/s.exec(local);
@@ -30,7 +30,7 @@ export function placesOf({ text, isWhole }: Word, isWorthIt: (text: string) => b
   if (local.startsWith("//")) addLink("web", local, places);
   const pieces = new Set([local, ...local.split(SOFT)]);
   for (const piece of pieces) {
-    // A colon behind one letter belongs to a drive.
+    // A colon after a single letter belongs to a drive.
     if (piece.length === 1 && local.startsWith(`${piece}:`) && /[a-z]/.test(piece)) continue;
     if (!isWorthIt(piece)) continue;
     addPaths(piece, isWhole && piece === text, places);
@@ -40,10 +40,12 @@ export function placesOf({ text, isWhole }: Word, isWorthIt: (text: string) => b
   return places;
 }
 
-// Browsers need neither of the slashes.
+// Browsers also accept links without the slashes.
 const LINK = /\b(https?|wss?|ftps?|sftp|ssh):(?:[/\\]|(?=[a-z0-9-]+[.:@/]))\S*/g;
 
-/** What may stand between a path and something else: `--file=x`, `@x`, `host:x`, `a=x&b=y`. A drive keeps its colon. */
+/**
+ * Characters that may separate a path from other text: `--file=x`, `@x`, `host:x`, `a=x&b=y`. A drive keeps its colon.
+ */
 const SOFT = /(?<!^[a-z]):|(?<=^[a-z]):(?![/\\])|[=@,!#&+\uE000?]/;
 
 function addLink(start: "web" | `scheme:${string}`, behind: string, places: Place[]): void {
@@ -72,19 +74,20 @@ function addPaths(word: string, isWhole: boolean, places: Place[]): void {
   }
 }
 
-/** Names as they stand and as careless systems read them, each with its dots followed. */
+/** The names as written and as careless systems read them, with `..` resolved in each. */
 function spellings(texts: readonly string[]): string[][] {
   const cut = texts.map((text) => {
     const rest = cutSegment(text);
-    // A space at the beginning belongs to the name.
+    // A leading space is part of the name.
     return rest !== ".." && /^\s/.test(text) ? text : shortName(rest);
   });
   const loose = followDots(cut);
   const spelled = [loose];
-  // `...` is a name to some, and further up to others; `a;b` and `a:b` are names to some, and cut by others.
+  // Some systems read `...` as a name, others as parent directories; some read `a;b` and `a:b` as names, others cut
+  // them.
   const plain = texts.map((text) => (text === ".." ? text : text.replace(/[. ]+$/, "") || text));
   if (cut.some((text, nth) => text !== plain[nth])) spelled.push(followDots(plain));
-  // What a variable holds may have slashes in it.
+  // The value of a variable may contain slashes.
   if (loose.some((text) => text.length > 1 && text.includes(ANY))) {
     spelled.push(loose.flatMap((text) => (text.length > 1 && text.includes(ANY) ? splitAny(text) : [text])));
   }
@@ -99,19 +102,19 @@ function splitAny(text: string): string[] {
   });
 }
 
-/** Windows knows files by a short name, too: `.ssh` is `SSH~1`. */
+/** Windows also knows files by a short name: `.ssh` is `SSH~1`. */
 function shortName(text: string): string {
   const match = /^([^.~]{1,6})~\d{1,2}(\.[^.]{0,3})?$/.exec(text);
   return match === null ? text : `${STAR}${match[1]}${STAR}${match[2] ?? ""}${STAR}`;
 }
 
-/** Follows dots. What leads out of the beginning leads to somewhere else, which is not told here. */
+/** Resolves `.` and `..`. A `..` at the beginning is dropped, because its target is unknown. */
 function followDots(texts: readonly string[]): string[] {
   const followed: string[] = [];
   for (const text of texts) {
     if (text === "" || text === ".") continue;
     if (text !== "..") followed.push(text);
-    // What stands for any number of names still does with one less.
+    // A name that matches any number of names still does after one is removed.
     else if (!nameOf(followed.at(-1) ?? "x").isDeep) followed.pop();
   }
   return followed;
@@ -122,17 +125,17 @@ interface Beginning {
   readonly rest: readonly string[];
 }
 
-/** Where names may begin. */
+/** The directories in which the names may begin. */
 function beginnings(names: readonly string[], isRoot: boolean, written: string): Beginning[] {
   const [first = ""] = names;
-  // `~`, `~user`, and what a link makes of it: `file://~/x`.
+  // `~`, `~user`, and the same in a file link: `file://~/x`.
   if (first.startsWith("~") && (!isRoot || written.startsWith("//"))) {
-    // Whose home it is may be a variable; then it may also be a sum of money: `~$5`.
+    // The user may be a variable. The text may then also be an amount of money: `~$5`.
     return [{ from: nameOf(first).isWild ? "somewhere" : "home", rest: names.slice(1) }];
   }
   if (!isRoot) return [{ from: "somewhere", rest: names }];
   const all: Beginning[] = [{ from: "root", rest: names }];
-  // `//host/share/x` and `\\?\C:\x`: where the share begins on that machine is not known.
+  // `//host/share/x` and `\\?\C:\x`: the directory of the share on that machine is not known.
   if (written.startsWith("//")) {
     for (let skip = 1; skip <= MAX_SKIPPED && skip < names.length; skip++)
       all.push({ from: "root", rest: names.slice(skip) });
@@ -145,9 +148,9 @@ function beginnings(names: readonly string[], isRoot: boolean, written: string):
   return all;
 }
 
-/** How many names may stand before a path on another machine. */
+/** How many names may precede a path on another machine. */
 const MAX_SKIPPED = 4;
 
-// Directories that are others: of a process, of macOS, of drives as Linux and its shells name them.
+// Directories that are aliases of others: of a process, on macOS, and of Windows drives on Linux and in its shells.
 const ALIASES =
   /^\/(?:proc\/[^/]+\/(?:task\/[^/]+\/)?(?:root|cwd)|private(?=\/(?:etc|var|tmp)\/)|system\/volumes\/data|mnt\/[a-z]|cygdrive\/[a-z]|[a-z])\//;

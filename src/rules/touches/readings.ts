@@ -2,8 +2,8 @@ import { type Budget, Spent, spendSteps, withoutMarks } from "./names.ts";
 import { foldPath } from "./patterns.ts";
 
 /**
- * A text in all the ways in which it may be decoded before it is used as a path: as it is, with escapes of URIs
- * resolved, with those of JSON and shells, and with both, however often each was applied. Folded.
+ * All decodings of a text that a server may use as a path, folded: the text itself, with URI escapes resolved, with
+ * JSON and shell escapes resolved, and with both, each applied any number of times.
  */
 export function decodings(text: string, budget: Budget): Set<string> {
   const plain = fold(withoutMarks(text), budget);
@@ -18,11 +18,11 @@ export function decodings(text: string, budget: Budget): Set<string> {
     texts.add(next);
     decoded = next;
   }
-  // Nobody encodes so often but to deceive.
+  // Only an attacker encodes a text so many times.
   throw new Spent();
 }
 
-/** How often escapes of both kinds may be inside one another. */
+/** How deep escapes of both kinds may be nested. */
 const MAX_ROUNDS = 4;
 
 function fold(text: string, budget: Budget): string {
@@ -30,11 +30,11 @@ function fold(text: string, budget: Budget): string {
   return foldPath(text);
 }
 
-// Characters that stand for several letters, up to eighteen.
+// Characters that fold to several letters, up to eighteen.
 const GROWING = /[\u2460-\u24ff\u3200-\u33ff\ufb00-\ufdff]/g;
 const MAX_GROWTH = 18;
 
-/** Resolves escapes of URIs, however often they were applied. */
+/** Resolves URI escapes, applied any number of times. */
 function decodePercent(text: string, budget: Budget): string {
   if (!text.includes("%")) return text;
   const once = text.replace(/%(?:25)+(?=[0-9a-f]{2}|u[0-9a-f]{4})/g, "%");
@@ -48,7 +48,7 @@ function decodeRun(run: string): string {
   try {
     return decodeURIComponent(run);
   } catch {
-    // Not UTF-8. Careless decoders take a dot or a slash that is spelled with too many bytes for what it is.
+    // Not valid UTF-8. Careless decoders accept overlong encodings of a dot or a slash.
     const ascii = run
       .replace(/%(?:c0|e0%80|f0%80%80)%([a-b][0-9a-f])/g, (_, low: string) => spell(Number.parseInt(low, 16) & 0x3f))
       .replace(/%c1%([89ab][0-9a-f])/g, (_, low: string) => spell(0x40 | (Number.parseInt(low, 16) & 0x3f)));
@@ -60,7 +60,7 @@ function spell(code: number): string {
   return `%${code.toString(16).padStart(2, "0")}`;
 }
 
-/** Resolves the escapes of JSON, of programs, of shells and of XML, however often they were applied. */
+/** Resolves the escapes of JSON, programming languages, shells and XML, applied any number of times. */
 function unescape(text: string, budget: Budget): string {
   if (!/\\|&#/.test(text)) return text;
   const resolved = text.replace(ESCAPE, (all, ...groups: (string | undefined)[]) => {
@@ -74,7 +74,7 @@ function unescape(text: string, budget: Budget): string {
   return resolved === text ? text : fold(withoutMarks(resolved), budget);
 }
 
-// A run of backslashes is looked at once, from its beginning: from each of them on it would take a square of its length.
+// The lookbehind matches a run of backslashes once, from its beginning. Trying each of them would take quadratic time.
 const ESCAPE =
   /(?<!\\)\\+(?:u([0-9a-f]{4})|u\{([0-9a-f]{1,6})\}|x([0-9a-f]{2})|([0-7]{3})|([nrtbf"'/]))|&#x([0-9a-f]{1,6});|&#(\d{1,7});/g;
 const LETTERS: Readonly<Record<string, string>> = { n: "\n", r: "\r", t: "\t", b: "\b", f: "\f" };

@@ -5,26 +5,31 @@ import { type Place, placesOf } from "./places.ts";
 import { decodings } from "./readings.ts";
 import { eachWord, SEPARATORS, type Word } from "./words.ts";
 
-/** The work that all conditions about touched files may have with one message, in characters read and names compared. */
+/** The budget of all `touches` conditions for one message, in characters read and names compared. */
 export const MAX_TOUCH_STEPS = 4 * 2 ** 20;
 
-/** What it takes to find the places of a word: for the word, and for each of its characters. */
+/** The cost of finding the places of a word: per word, and per character. */
 const WORD_STEPS = 50;
 const CHARACTER_STEPS = 4;
 
-/** So many words without a finding are remembered while a message is looked through: most come more than once. */
+/** How many words without a match are remembered for one message, because most words occur more than once. */
 const MAX_KNOWN_WORDS = 10_000;
 
-/** What was found in a text: the word that may lead there, or why nobody can tell. */
+/** What was found in a text: the word that may match, or why that cannot be told. */
 export type Touch = { readonly word: string } | { readonly doubt: string };
 
-/** Looks through the texts of one message, one after the other. */
+/** Searches the strings of one message, one after another. */
 export interface TouchSearch {
-  /** What a text touches; null for nothing. `mayBeAlone` says whether a plain word that is the whole text is a path. */
+  /**
+   * What a string touches; null for nothing. `mayBeAlone` says whether a plain word that is the whole string is a path.
+   */
   look(text: string, mayBeAlone: boolean): Touch | null;
 }
 
-/** Makes searches for texts with a path or URI in them that may lead to one of these paths, below it, or to what matches a glob. */
+/**
+ * Creates searches for strings that contain a path or URI which may be one of these paths, be below one, or match a
+ * glob.
+ */
 export function createTouchTest(paths: readonly string[], globs: readonly string[]): (budget: Budget) => TouchSearch {
   const read = [...paths.map(readTouchPath), ...globs.map(readTouchGlob)];
   const aims = read.flatMap((found) => (Array.isArray(found) ? found : [])).map(aimAt);
@@ -32,12 +37,12 @@ export function createTouchTest(paths: readonly string[], globs: readonly string
   const isOdd = aims.some(({ pattern }) => pattern.names.some(({ text }) => SEPARATORS.test(text)));
   const isWorthIt = (text: string): boolean => needles.test(text);
   return (budget) => {
-    // Plain words that may be names, and directories that such names may be in.
+    // Plain words seen so far that may be names, and directories seen so far that such names may be in.
     const words = new Map<Aim, string>();
     const parents = new Set<Aim>();
     const known = new Set<string>();
 
-    /** The word that leads to an aim, if this place or what was seen before does. */
+    /** The matching word, if this place matches the aim, alone or together with what was seen before. */
     function lookAt(aim: Aim, place: Place, word: string): string | null {
       if (leadsTo(aim.pattern, place, budget)) return word;
       if (aim.parent === null) return null;
@@ -84,13 +89,13 @@ export function createTouchTest(paths: readonly string[], globs: readonly string
   };
 }
 
-/** A pattern, with what is needed to ask for it quickly. */
+/** A pattern, with data for quick checks. */
 interface Aim {
   readonly pattern: TouchPattern;
-  /** The directory in which a plain word would be it. */
+  /** The directory in which a plain word would match. */
   readonly parent: Target | null;
   readonly needles: readonly string[];
-  /** Whether a word may have to do with it at all. */
+  /** Cheap check whether a word may match at all. */
   isNear(word: string): boolean;
 }
 
@@ -110,7 +115,7 @@ function aimAt(pattern: TouchPattern): Aim {
   };
 }
 
-// Wildcards, a short name of Windows, and a home directory by itself.
+// Wildcards, a Windows short name, and a home directory alone.
 const FAR_REACHING = /[\uE000-\uE003]|~\d|^~[^/]*\/?$/;
 
 function isParent(parent: Target, place: Place, budget: Budget): boolean {
@@ -118,11 +123,11 @@ function isParent(parent: Target, place: Place, budget: Budget): boolean {
   return place.start === parent.start && place.names.length === 0;
 }
 
-// A slash alone is also a sign for "or": it is a directory where somebody goes there, or where nothing stands beside it.
+// A slash alone may also mean "or". It is a directory after a command such as `cd`, or if it is the whole text.
 const ROOT = /(?:^\s*|\b(?:cd|chdir|pushd|set-location)\s+)[/\\]\s*(?:$|[;&|)])/;
 const AT_ROOT: Place = { start: "root", drive: null, names: [], isBare: false };
 
-/** Finds words that are worth a closer look, in one go. */
+/** A pattern that finds all words worth a closer check in one pass. */
 function needlesOf(aims: readonly Aim[]): RegExp {
   const needles = [...new Set(aims.flatMap((aim) => aim.needles))];
   const plain = needles.map((text) => text.replaceAll(/[\\^$.*+?()[\]{}|/-]/g, String.raw`\$&`));

@@ -2,18 +2,18 @@ import { MAX_PATH_CHARACTERS } from "../../text/path-readings.ts";
 import { expandBraces } from "./braces.ts";
 import { ANY, type Budget, DEEP, ONE, spendSteps, STAR } from "./names.ts";
 
-/** A stretch of a text that may be a path or a URI. */
+/** A part of a text that may be a path or a URI. */
 export interface Word {
-  /** Wildcards in it are marks. */
+  /** The text, with marks as wildcards. */
   readonly text: string;
-  /** Whether it is all that there is in the text. */
+  /** Whether it is the whole text. */
   readonly isWhole: boolean;
 }
 
 /**
- * Calls `visit` for each word of a text: as it is quoted or split by punctuation, and as a shell would read it. All of the
- * text, and all that stands in quotes, is a word, too; where names that are looked for have neither spaces nor
- * punctuation, only if it is not too long for a path.
+ * Calls `visit` for each word of a text, split by quotes and punctuation, and as a shell would split it. The whole text
+ * and each quoted part are words too. If no name in the patterns contains spaces or punctuation (`isOdd` is false),
+ * these long words are skipped when they are too long for a path.
  */
 export function eachWord(text: string, isOdd: boolean, budget: Budget, visit: (word: Word) => void): void {
   const whole = text.trim();
@@ -25,7 +25,7 @@ export function eachWord(text: string, isOdd: boolean, budget: Budget, visit: (w
   };
   visitLong(whole, true);
   if (QUOTES.test(text)) for (const piece of text.split(QUOTES)) visitLong(piece.trim(), false);
-  // Some cut control characters out, line breaks included: WHATWG URL, for one.
+  // Some readers remove control characters, including line breaks: WHATWG URL, for example.
   const bare = text.replace(CONTROLS, "");
   if (bare !== text) {
     visitLong(bare.trim(), true);
@@ -33,21 +33,21 @@ export function eachWord(text: string, isOdd: boolean, budget: Budget, visit: (w
   }
   if (!SHELL.test(text)) return;
   eachShellWord(text, budget, visit);
-  // In the shells of Windows a backslash is a slash, and another character escapes.
+  // In Windows shells a backslash is a path separator, and another character is used for escaping.
   if (text.includes("\\")) eachShellWord(text.replaceAll("\\", "/"), budget, visit);
 }
 
 const PLAIN = /[^\s\p{Cc}"'`<>|&;(){}[\],]+/gu;
-/** What splits words. A name with one of these in it is found only where nothing is split. */
+/** Characters that separate words. A name with one of them can only be found in an unsplit text. */
 export const SEPARATORS = /[\s\p{Cc}"'`<>|&;(){}[\],]/u;
 const QUOTES = /["'`]/;
 const SHELL = /["'`\\^$%*?[{(]/;
 const CONTROLS = /\p{Cc}+/gu;
 
-/** What it takes to write out a word with braces, for each character. */
+/** The cost of expanding a word with braces, for each character. */
 const BRACE_STEPS = 4;
 
-/** Characters that end a word, and what stands for each where it is escaped and does not. */
+/** Characters that end a word, and the placeholder for each when it is escaped and does not end the word. */
 const ENDS = " \t;|&<>()";
 const KEPT = "\uE020\uE021\uE022\uE023\uE024\uE025\uE026\uE027\uE028";
 
@@ -66,13 +66,13 @@ function eachShellWord(text: string, budget: Budget, visit: (word: Word) => void
   }
 }
 
-/** Without quotes and escapes; what variables and commands stand for is a mark. */
+/** Removes quotes and escapes, and replaces variables and command substitutions by marks. */
 function readAsShell(text: string): string {
   return text
     .replace(HOME, "~")
     .replace(SUBSTITUTION, ANY)
     .replace(VARIABLE, ANY)
-    .replace(VARIABLE, ANY) // one inside another
+    .replace(VARIABLE, ANY) // nested variables
     .replace(EXTENDED_GLOB, STAR)
     .replace(/\\([ \t;|&<>()])/g, (_, character: string) => KEPT[ENDS.indexOf(character)])
     .replace(/\$(?=["'])|["'`^\\]/g, "");
@@ -81,7 +81,7 @@ function readAsShell(text: string): string {
 // `$HOME`, `${HOME}`, `${HOME:-x}`, `$env:USERPROFILE`, `%USERPROFILE%`, `%HOMEDRIVE%%HOMEPATH%`.
 const HOME =
   /%homedrive%%homepath%|%(?:home|userprofile|homepath)%|\$(?:\{(?:env:)?(?:home|userprofile)(?:[:\-+=?][^{}\s]*)?\}|(?:env:)?(?:home|userprofile)\b)/g;
-// What a command prints: nobody knows. What stands inside is read on its own, too.
+// The output of a command is unknown. The text of the command is read separately as well.
 const SUBSTITUTION = /\$\([^()]*\)|`[^`\n]*`/g;
 const VARIABLE = /\$\{[^{}\s]*\}|\$(?:env:)?[a-z_]\w*|\$[\d@*#?!$-]|%(?![0-9a-f]{2})[a-z_]\w+%|!\w+!/g;
 const EXTENDED_GLOB = /[?*+@!]\([^()\s]*\)/g;

@@ -1,15 +1,15 @@
 import type { Json } from "../../message/json.ts";
 
-/** One operation of a JSON Patch (RFC 6902), its pointers taken apart. */
+/** One operation of a JSON Patch (RFC 6902), with parsed pointers. */
 export type PatchOperation =
   | { readonly op: "add" | "replace" | "test"; readonly path: PatchPath; readonly value: Json }
   | { readonly op: "remove"; readonly path: PatchPath }
   | { readonly op: "move" | "copy"; readonly from: PatchPath; readonly path: PatchPath };
 
-/** Where a pointer leads. A number is an index in an array and a key in an object. */
+/** A parsed JSON Pointer. A number is an index in an array and a key in an object. */
 export type PatchPath = readonly (string | number)[];
 
-/** Reads the operations of a patch, or says what is wrong with which of them. */
+/** Parses the operations of a patch, or says what is wrong with one of them. */
 export function readPatch(operations: readonly Json[]): readonly PatchOperation[] | { readonly problem: string } {
   const read: PatchOperation[] = [];
   for (const [index, operation] of operations.entries()) {
@@ -20,7 +20,7 @@ export function readPatch(operations: readonly Json[]): readonly PatchOperation[
   return read;
 }
 
-/** The steps of a JSON Pointer (RFC 6901), or null where it is none. */
+/** The steps of a JSON Pointer (RFC 6901), or null if it is not valid. */
 export function readPointer(text: string): PatchPath | null {
   if (text === "") return [];
   if (!text.startsWith("/") || /~(?![01])/.test(text)) return null;
@@ -31,7 +31,7 @@ export function readPointer(text: string): PatchPath | null {
     .map((token) => (INDEX.test(token) ? Number(token) : token));
 }
 
-// An index has no zeros before it, and an array no more elements than that.
+// An index has no leading zeros, and at most nine digits.
 const INDEX = /^(?:0|[1-9]\d{0,8})$/;
 
 function readOperation(operation: Json): PatchOperation | string {

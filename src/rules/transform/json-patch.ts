@@ -9,8 +9,8 @@ import { type Change, findAt, insertElement, NO_CHANGE, problem, removeAt, setAt
 import { encodeJson } from "../../action/encode.ts";
 
 /**
- * Applies a JSON Patch to a value: all of it or nothing. Each operation is a splice, so that what is not meant keeps its
- * bytes, and what is moved or copied is spelled as it was.
+ * Applies all operations of a JSON Patch to a value, or none. Each operation is a splice, so that other parts keep
+ * their bytes, and moved or copied values keep their spelling.
  */
 export function applyPatch(
   bytes: Buffer,
@@ -50,7 +50,7 @@ function stepsOf(value: Buffer, operation: PatchOperation, work: Work): Step[] {
       const text = source === null ? null : value.toString("utf8", source.start, source.end);
       const steps: Step[] = [(now) => requireAt(now, from), (now) => add(now, path, text)];
       if (op === "copy") return steps;
-      // Moved to where it is: removed and added it would stand in another place.
+      // Moved to its own place: removing and adding it would change the order of members.
       if (from.length === path.length && from.every((step, index) => step === path[index])) return steps.slice(0, 1);
       return [steps[0], (now) => removeAt(now, all(now), from), steps[1]];
     }

@@ -15,21 +15,21 @@ export interface TransformSubject {
   readonly method: string | null;
 }
 
-/** Where a transform is. */
+/** The location and the options of a transform. */
 export interface ModuleSetting {
-  /** A path, from the folder of the policy file. */
+  /** A path relative to the folder of the policy file. */
   readonly module: string;
   readonly export: string;
   readonly options: Json;
 }
 
-/** A transform that was loaded. */
+/** A loaded transform. */
 export interface ModuleTransform {
-  /** Never rejects: what throws, takes too long or returns no JSON is a problem. */
+  /** Never rejects: if the function throws, times out or returns a value that is not JSON, the result is a problem. */
   run(bytes: Buffer, span: Span, about: TransformSubject): Promise<Change>;
 }
 
-/** Loads a transform. Rejects, with a sentence for people, where there is none. */
+/** Loads a transform. Rejects, with a message for people, if there is none. */
 export async function loadTransform(
   setting: ModuleSetting,
   folder: string,
@@ -42,7 +42,7 @@ export async function loadTransform(
   return createModuleTransform(transform as TransformFunction, setting.options, timeoutMs);
 }
 
-/** Makes a transform of a function. Work that never gives the event loop back cannot be stopped from here. */
+/** Creates a transform from a function. The timeout cannot interrupt code that blocks the event loop. */
 export function createModuleTransform(transform: TransformFunction, options: Json, timeoutMs: number): ModuleTransform {
   return {
     async run(bytes, span, about) {
@@ -52,7 +52,7 @@ export function createModuleTransform(transform: TransformFunction, options: Jso
       });
       try {
         const copy: unknown = JSON.parse(bytes.toString("utf8", span.start, span.end));
-        // Its options are its own: what it does to them must not reach the next message.
+        // A copy of the options, so that what the function does to them does not affect the next message.
         const returned = await Promise.race([transform(copy, structuredClone(options), about), late]);
         if (returned === LATE) return problem(`the transform took longer than ${timeoutMs} ms`);
         if (returned === undefined) return NO_CHANGE;

@@ -5,23 +5,23 @@ import type { Range } from "../sensitive/finder.ts";
 import { kindsOf, SENSITIVE_KINDS, type SensitiveKind } from "../sensitive/kinds.ts";
 import type { TextChange } from "./texts.ts";
 
-/** What is redacted, and what stands in its place: `{kind}` in it is the name of what was there. */
+/** What is redacted, and the text that replaces it. `{kind}` in that text becomes the name of the kind. */
 export interface RedactOptions {
   readonly kinds: readonly string[];
   readonly patterns: readonly RulePattern[];
   readonly by: string;
 }
 
-/** Makes a change that puts something else in the place of secrets, personal data and what patterns match. */
+/** Creates a change that replaces secrets, personal data and the matches of patterns. */
 export function createRedaction({ kinds, patterns, by }: RedactOptions): TextChange {
   const wanted = new Set(kinds.flatMap((name) => kindsOf(name) ?? unknown(name)));
   const holdsSecretKey = wanted.has("aws");
   const named = (["api_key", "password"] as const).filter((kind) => wanted.has(kind));
-  // Most texts hold nothing: one look tells.
+  // Cheap check first: most texts have nothing to redact.
   const hint = new RegExp(Array.from(wanted, (kind) => SENSITIVE_KINDS[kind].hint.source).join("|") || "(?!)");
   return (text, key, work) => {
     if (text.length === 0) return text;
-    // Alone it is any forty characters; its name gives it away.
+    // An AWS secret key is any forty characters, so it is recognised by the name of its member.
     if (holdsSecretKey && key !== null && text.length === 40 && SECRET_KEY.test(key)) return fillIn(by, "aws");
     if (key !== null) for (const kind of named) if (isSecretMember(kind, key, text)) return fillIn(by, kind);
     const found: Found[] = [];
@@ -46,7 +46,7 @@ function places(pattern: RulePattern, text: string, work: Work | undefined): rea
   return pattern.test(text) ? [{ start: 0, end: text.length }] : [];
 }
 
-/** What overlaps is one thing, and is called by what was found first. */
+/** Overlapping matches are replaced as one, with the kind of the first. */
 function replace(text: string, found: Found[], by: string): string {
   found.sort((one, other) => one.start - other.start || other.end - one.end);
   const pieces: string[] = [];

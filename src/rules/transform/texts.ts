@@ -7,22 +7,25 @@ import { readText } from "../../message/text.ts";
 import { beginWork, spend, walkSteps, type Work } from "../work.ts";
 
 /**
- * What becomes of a text. `key` is the name of the member whose value it is, null for an element and for a key. `work` is
- * what has been spent on the message: what costs more than a look at each character is added to it.
+ * Returns the new text. `key` is the name of the member that has the text as its value; null for an array element and
+ * for a member name. `work` counts the cost for the message: a change that costs more than one pass over the characters
+ * adds to it.
  */
 export type TextChange = (text: string, key: string | null, work?: Work) => string;
 
-/** How texts are changed. */
+/** Which texts are changed. */
 export interface TextOptions {
-  /** Whether the names of members are texts, too. */
+  /** Whether the names of members are changed too. */
   readonly keys: boolean;
-  /** Whether this value is a whole body: then what peers only hand back to each other is left alone. */
+  /**
+   * Whether the value is a whole body. If so, values that peers only return to each other, such as cursors, are kept.
+   */
   readonly isBody: boolean;
 }
 
 /**
- * The edits that change the texts in a value. Strings are decoded first, so that an escape hides nothing, and only those
- * that change are written anew.
+ * The edits that change the texts in a value. Strings are decoded first, so that escapes hide nothing, and only changed
+ * strings are written again.
  */
 export function editTexts(
   bytes: Buffer,
@@ -48,7 +51,7 @@ export function editTexts(
     let next = change(text, isKey ? null : key, work);
     if (!isKey) key = null;
     if (next === text) return true;
-    // Two names that are alike now would make a message that nobody can read.
+    // Two member names that became equal would make the message invalid.
     if (isKey) next = number(renamed, next);
     edits.push({ span: { start, end }, by: Buffer.from(JSON.stringify(next)) });
     return true;
@@ -56,17 +59,20 @@ export function editTexts(
   return edits;
 }
 
-/** What it costs to begin with a text, however short it is. */
+/** The cost of starting with a text of any length. */
 const STEPS_PER_TEXT = 20;
 
 function read(bytes: Buffer, start: number, end: number): string {
-  // Escapes are rare, and their reader looks at each byte. In a long string there is a quicker way to find none.
+  // Escapes are rare, and `readText` looks at every byte. For a long string, `includes` is a faster check.
   if (end - start < 200) return readText(bytes, start + 1, end - 1);
   const inner = bytes.subarray(start + 1, end - 1);
   return inner.includes(BACKSLASH) ? readText(bytes, start + 1, end - 1) : inner.toString("utf8");
 }
 
-/** What one peer gives the other to be given back as it is. Changed, it would be worthless or mean another thing. */
+/**
+ * Whether a member is an opaque value that the other peer has to return unchanged. A changed one would be invalid or
+ * mean something else.
+ */
 function isHandle(key: string, depth: number, inMeta: boolean): boolean {
   if (depth === 1) return HANDLES.has(key);
   return depth === 2 && inMeta && (key === "progressToken" || key.startsWith(META_PREFIX));

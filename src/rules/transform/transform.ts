@@ -15,19 +15,19 @@ import { editTexts, type TextChange } from "./texts.ts";
 import { createTruncation } from "./truncate.ts";
 
 /**
- * Changes the body of a message: its params, its result or its error. What cannot be done is said and must not pass. Throws
- * where the message has no more work left.
+ * Changes the body of a message: its params, its result or its error. If that is not possible, it returns a problem,
+ * and the message must not pass. Throws if the message has no steps left.
  */
 export type Transform = (message: Message, about: TransformSubject, work?: Work) => Change | Promise<Change>;
 
-/** How modules are found and how long they may take. */
+/** The folder and the timeout for modules. */
 export interface TransformOptions {
   /** The folder of the policy file. */
   readonly folder: string;
   readonly timeoutMs: number;
 }
 
-/** Makes a transform once, for every message. Rejects where a module or a patch cannot be used. */
+/** Creates a transform once for all messages. Rejects if a module or a patch cannot be used. */
 export async function createTransform(setting: TransformSetting, options: TransformOptions): Promise<Transform> {
   switch (setting.kind) {
     case "redact":
@@ -58,10 +58,10 @@ export async function createTransform(setting: TransformSetting, options: Transf
   }
 }
 
-/** A module gets a copy of the body, and what it returns is written and compared with the body. */
+/** A module gets a copy of the body, and its return value is encoded and compared with the body. */
 const STEPS_PER_COPIED_BYTE = 4;
 
-/** What a message is about: params, result or error. Null where it has none, or cannot be read. */
+/** The body of a message: params, result or error. Null if it has none or cannot be read. */
 function bodyOf(envelope: Envelope): Span | null {
   switch (envelope.kind) {
     case "request":
@@ -87,7 +87,7 @@ function onTexts(change: TextChange, field: Field | null, keys: boolean): Transf
   };
 }
 
-/** Params and errors are objects; whoever made something else of them made no message. */
+/** Params and errors must be objects. Any other value would make the message invalid. */
 function keepObject({ kind }: Envelope, change: Change, body: Span): Change {
   if (kind === "result" || "problem" in change) return change;
   const anew: Edit | undefined = change.edits.find(({ span }) => span.start === body.start && span.end === body.end);

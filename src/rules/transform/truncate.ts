@@ -1,9 +1,9 @@
 import type { TextChange } from "./texts.ts";
 
-/** Makes a change that cuts texts to so many characters, and says how much was cut. */
+/** Creates a change that cuts texts to a number of characters, and says how many were cut. */
 export function createTruncation(maxCharacters: number): TextChange {
   return (text, key) => {
-    // No character takes less than one unit: most texts are short enough at a glance.
+    // Cheap check first: a character has at least one UTF-16 code unit.
     if (text.length <= maxCharacters || isKept(text, key)) return text;
     const end = endOfCharacters(text, maxCharacters);
     if (end === text.length || NOTICE.test(text.slice(end))) return text;
@@ -11,10 +11,13 @@ export function createTruncation(maxCharacters: number): TextChange {
   };
 }
 
-// What was cut before is not cut again for what it says about that.
+// The notice at the end of a text that was cut before does not count as text to cut.
 const NOTICE = /^… \[\d{1,8} more characters\]$/;
 
-/** What is no text: names that clients look things up by, and data of images and sound, of which a part is nothing. */
+/**
+ * Whether a value must stay whole: a name by which clients look things up, or image and audio data, of which a part is
+ * useless.
+ */
 function isKept(text: string, key: string | null): boolean {
   if (key === null) return false;
   if (NAMES.has(key)) return text.length <= MAX_NAME_CHARACTERS;
@@ -26,7 +29,7 @@ const MAX_NAME_CHARACTERS = 1024;
 const DATA = new Set(["data", "blob"]);
 const BASE64 = /^[\w+/-]*={0,2}$/;
 
-/** Where so many characters end: never in the middle of one. */
+/** The offset after `count` characters, never inside a surrogate pair. */
 function endOfCharacters(text: string, count: number): number {
   let at = 0;
   for (; count > 0 && at < text.length; count--) at += isPair(text, at) ? 2 : 1;
