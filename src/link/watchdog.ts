@@ -74,12 +74,12 @@ function startShell(mark: string): ChildProcess {
   return shell;
 }
 
-// Reads ids of groups to watch, and of groups that have ended, until it reads "done" or the pipe closes. Most servers exit
-// by themselves when their stdin closes; the others get SIGTERM, and are killed a second later.
+// Reads ids of groups to watch, and of groups that have ended, until it reads "done" or the pipe closes. Most servers
+// exit by themselves when their stdin closes; the others get SIGTERM, and are killed a second later.
 //
-// `look` finds the same processes as the search in search.ts: those that carry the mark, belong to the group or session, or
-// were found before (by process id and start time), and their descendants. It runs before the first signal is sent: after
-// their parents have ended, some processes could not be found any more.
+// `look` finds the same processes as the search in search.ts: those that carry the mark, belong to the group or
+// session, or were found before (by process id and start time), and their descendants. It runs before the first signal
+// is sent: after their parents have ended, some processes could not be found any more.
 const SCRIPT = `
 trap '' HUP INT TERM
 groups=' '
