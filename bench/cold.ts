@@ -4,7 +4,7 @@ import { createPath, createSink } from "./path.ts";
 import { quantile } from "./statistics.ts";
 import { composeText } from "./table.ts";
 
-/** What takes the bytes of a call, and what takes those of its answer. */
+/** The functions that take the bytes of a request and of its response. */
 interface Way {
   readonly name: string;
   readonly up: (chunk: Buffer) => void;
@@ -13,9 +13,9 @@ interface Way {
 }
 
 /**
- * Measures one call and its answer at a time with cold caches, as they are when processes take turns
- * on a core: what counts then is how much code and memory a message touches. A hint while tuning;
- * what it says about latency has to be confirmed there.
+ * Measures one request and its response at a time with cold caches, as they are when processes take turns on a core:
+ * then the cost depends on how much code and memory a message touches. This is a hint for tuning; its results on
+ * latency have to be confirmed by the latency measurements.
  */
 export async function main({ args }: { readonly args: readonly string[] }): Promise<number> {
   const { values } = parseArgs({ args: [...args], options: { turns: { type: "string", default: "800" } } });
@@ -44,7 +44,7 @@ export async function main({ args }: { readonly args: readonly string[] }): Prom
 
 const WARM = 20_000;
 
-/** What the quickest tenth takes, in microseconds: the rest is what others did meanwhile. */
+/** The time of the fastest tenth, in microseconds: slower values include work of other processes. */
 function best(times: readonly number[]): number {
   return quantile(times, 0.1) / 1000;
 }
@@ -69,7 +69,7 @@ function composeWays(): Way[] {
   ];
 }
 
-/** The parse relay's way with a chunk. */
+/** Handles a chunk as the parse relay does. */
 function parseInto(write: (line: Buffer) => void): (chunk: Buffer) => void {
   return (chunk) => {
     let start = 0;
@@ -85,7 +85,7 @@ function parseInto(write: (line: Buffer) => void): (chunk: Buffer) => void {
 const LF = 0x0a;
 const OTHERS = new Uint8Array(8 * 1024 * 1024);
 
-/** Nanoseconds for one chunk, after everything else has left the caches. */
+/** Nanoseconds for one chunk, after all caches have been filled with other data. */
 function time(take: (chunk: Buffer) => void, chunk: Buffer): number {
   for (let at = 0; at < OTHERS.length; at += 64) OTHERS[at]++;
   const began = process.hrtime.bigint();

@@ -1,4 +1,5 @@
-// How often the kinds that `redact` looks for are found in text that holds no secrets: manuals and source files of others.
+// How often the kinds that `redact` looks for are found in text without secrets: manuals and source files of other
+// projects.
 //   node scripts/run.mjs bench/false-alarms.ts <folder>… [--show <kind>]
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import { extname, join } from "node:path";

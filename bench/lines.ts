@@ -11,7 +11,7 @@ import { ROWS } from "./rows.ts";
 import type { Suite } from "./suite.ts";
 import { composeCommands, type Variant, WORDING } from "./variants.ts";
 
-/** Stdio on both sides. */
+/** The suite for stdio on both sides. */
 export const LINES: Suite<Stage> = {
   command: "npm run bench",
   about: "Measures Fairlead next to the bare server, cat, a bare pipe() and a relay that parses.",
@@ -22,7 +22,7 @@ export const LINES: Suite<Stage> = {
   async prepare(ground) {
     const commands = composeCommands(ground);
     return {
-      // The measures above name no others.
+      // The measures above use only these variants.
       set: (variants, random) => createStage(variants as readonly Variant[], commands, ground.place, random),
       remarks: [],
     };

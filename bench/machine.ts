@@ -1,16 +1,16 @@
 import { readFileSync } from "node:fs";
 import { cpus, loadavg, release, totalmem, type } from "node:os";
 
-/** Where and when numbers were made. */
+/** The machine and the time of a measurement. */
 export interface Machine {
   readonly processor: string;
   readonly cores: number;
   readonly memory: string;
   readonly system: string;
   readonly node: string;
-  /** How many processes wanted a core in the minute before the run. */
+  /** The load average of the minute before the run. */
   readonly load: number;
-  /** What share of all cores went to others, in the median round. */
+  /** The share of all cores that other processes used, in the median round. */
   readonly others: number;
   readonly date: string;
 }
@@ -30,17 +30,19 @@ export function describeMachine(): Machine {
   };
 }
 
-/** In one sentence. */
+/** The description in one sentence. */
 export function showMachine({ processor, cores, memory, system, node, load, others, date }: Machine): string {
   const noise = `load ${load.toFixed(2)} before the run`;
   const share = `others took ${Math.round(others * 100)} % of the cores in the median round`;
   return `${processor}, ${cores} cores, ${memory}, ${system}, Node ${node}, ${noise}, ${share}, ${date}`;
 }
 
-/** With a higher load before the run, somebody else is using the machine. */
+/** With a higher load before the run, something else is using the machine. */
 export const MAX_QUIET_LOAD = 0.5;
 
-/** Begins to watch what others do with the processors. The function it returns says what share they had since then. */
+/**
+ * Starts to watch other processes. The returned function tells which share of the processors they have used since then.
+ */
 export function watchOthers(): () => number | null {
   const before = readUse();
   return () => {
@@ -51,7 +53,9 @@ export function watchOthers(): () => number | null {
   };
 }
 
-/** Clock ticks since the machine started: all there were, those spent, and those spent by us and by what we started and saw end. */
+/**
+ * Clock ticks since boot: all, busy ones, and those spent by this process and by its child processes that have ended.
+ */
 function readUse(): { all: number; busy: number; own: number } | null {
   try {
     const ticks = readFileSync("/proc/stat", "latin1").split("\n")[0].trim().split(/\s+/).slice(1, 9).map(Number);
@@ -62,7 +66,7 @@ function readUse(): { all: number; busy: number; own: number } | null {
       .slice(11, 15)
       .map(Number);
     const all = sum(ticks);
-    return { all, busy: all - ticks[3] - ticks[4], own: sum(own) }; // all but idle and waiting for a disk
+    return { all, busy: all - ticks[3] - ticks[4], own: sum(own) }; // everything except idle and waiting for a disk
   } catch {
     return null;
   }

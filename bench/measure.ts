@@ -3,41 +3,41 @@ import { openPeer, type Peer, type Place } from "./peer.ts";
 import { shuffled } from "./statistics.ts";
 import type { Commands, Variant } from "./variants.ts";
 
-/** Something that is measured, one round at a time. */
+/** A measurement, one round at a time. */
 export interface Measure<On = Stage> {
   readonly name: string;
   readonly variants: readonly string[];
-  /** Measures every variant once and notes what it finds. The variants take turns in an order that changes. */
+  /** Measures every variant once and records the values. The variants take turns in an order that changes. */
   round(stage: On, note: Note): Promise<void>;
 }
 
-/** Takes one value of one round. */
+/** Records one value of one round. */
 export type Note = (quantity: string, variant: string, value: number) => void;
 
-/** What a round has to work with. */
+/** What one round of a measure can use. */
 export interface Stage {
-  /** The measure's variants, and the other build where there is one. */
+  /** The measure's variants, and the other build if there is one. */
   readonly variants: readonly Variant[];
-  /** Starts a variant, without waiting for anything. */
+  /** Starts a variant without waiting for anything. */
   start(variant: Variant): Peer;
   /** Starts a variant and waits until it has answered a first `tools/list`. */
   open(variant: Variant): Promise<Peer>;
   readonly inTurn: InTurn;
-  /** Starts all variants, does something with them, and ends them. */
+  /** Starts all variants, calls `visit`, and ends them. */
   withAll(visit: (peers: ReadonlyMap<Variant, Peer>) => Promise<void>): Promise<void>;
 }
 
-/** Does something with each of these, one after the other, in an order of chance. */
+/** Visits each of these, one after the other, in random order. */
 export type InTurn = <Thing>(things: Iterable<Thing>, visit: (thing: Thing) => Promise<void>) => Promise<void>;
 
-/** Takes turns in an order of this chance. */
+/** Makes an `InTurn` with this random generator. */
 export function createTurns(random: () => number): InTurn {
   return async (things, visit) => {
     for (const thing of shuffled([...things], random)) await visit(thing);
   };
 }
 
-/** Sets the stage for a measure. */
+/** Makes the stage for a measure. */
 export function createStage(
   variants: readonly Variant[],
   commands: Commands,

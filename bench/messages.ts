@@ -1,8 +1,8 @@
 import type { Peer } from "./peer.ts";
 
-// As the TypeScript SDK writes them: method first, id last.
+// Written like the TypeScript SDK does: method first, id last.
 
-/** Asks the echo server for a few words, or for an answer of this size and shape. */
+/** Calls the echo tool for a short response, or for one of this size and shape. */
 export function composeCall(id: number, size = 0, shape = ""): string {
   const wanted = size === 0 ? "" : `,"size":${size},"shape":"${shape}"`;
   return composeToolCall("echo", `"message":"hi"${wanted}`, id);
@@ -18,7 +18,7 @@ export function composeCount(id: number): string {
   return composeToolCall("count", "", id);
 }
 
-/** Asks for the tool list. */
+/** Requests the tool list. */
 export function composeList(id: number): string {
   return `{"method":"tools/list","jsonrpc":"2.0","id":${id}}\n`;
 }
@@ -38,7 +38,7 @@ export function nextId(): number {
   return ++lastId;
 }
 
-/** Makes call after call, each when the one before is answered. Returns how long each took, in microseconds. */
+/** Makes call after call, each when the previous one is answered. Returns how long each took, in microseconds. */
 export async function callInTurn(peer: Peer, count: number, compose: Compose = composeCall): Promise<Float64Array> {
   const times = new Float64Array(count);
   for (let nth = 0; nth < count; nth++) {
@@ -54,18 +54,18 @@ export async function callInTurn(peer: Peer, count: number, compose: Compose = c
 
 type Compose = (id: number) => string;
 
-/** How calls under way at once are written. */
+/** How concurrent calls are written: each in a write of its own, or joined. */
 export type Writes = "single" | "joined";
 
 function checkId(answer: Buffer, id: number): void {
-  // What came in several pieces is left alone: the id may be in any of them.
+  // A response in several chunks is not checked: the id may be in any of them.
   const isWhole = answer[0] === 0x7b && answer.at(-1) === 0x0a;
   if (isWhole && !answer.includes(`"id":${id}`)) throw new Error(`no answer to ${id}: ${answer.toString("latin1")}`);
 }
 
 /**
- * Keeps this many calls under way until `count` are answered. Written one by one, as clients do, or
- * all that are due in one write. Returns how long all took, in milliseconds.
+ * Keeps this many calls open until `count` are answered. They are written one by one, as clients do, or joined in one
+ * write. Returns the total time in milliseconds.
  */
 export async function callAhead(peer: Peer, count: number, window: number, writes: Writes): Promise<number> {
   let sent = 0;

@@ -1,4 +1,4 @@
-/** A message, and for an answer the request it answers. */
+/** A message, and for a response also its request. */
 export interface Case {
   readonly name: string;
   readonly request: Buffer | null;
@@ -6,7 +6,7 @@ export interface Case {
   readonly direction: "up" | "down";
 }
 
-/** Messages of the kinds a proxy sees, small ones and the shapes of large ones. */
+/** Messages of the kinds that a proxy sees: small ones, and large ones of several shapes. */
 export function composeCases(): Case[] {
   const rows = Array.from({ length: 520 }, (_, id) => ({
     id,
@@ -33,7 +33,7 @@ export function composeCases(): Case[] {
 }
 
 const CALL = { method: "tools/call", params: { name: "text_1", arguments: { message: "hi" } }, jsonrpc: "2.0", id: 7 };
-// With a cursor: a first page would be answered from what is known.
+// With a cursor, because a first page would be answered from the cache.
 const LIST = { method: "tools/list", params: { cursor: "none" }, jsonrpc: "2.0", id: 7 };
 
 const TOOLS = Array.from({ length: 24 }, (_, at) => ({
@@ -42,7 +42,7 @@ const TOOLS = Array.from({ length: 24 }, (_, at) => ({
   inputSchema: { type: "object", properties: { message: { type: "string" } }, required: ["message"] },
 }));
 
-/** The list by which a filter learns the tools. */
+/** The list from which a filter learns the tools. */
 export const FIRST_LIST = {
   request: Buffer.from('{"method":"tools/list","jsonrpc":"2.0","id":1}'),
   message: Buffer.from(JSON.stringify({ result: { tools: TOOLS }, jsonrpc: "2.0", id: 1 })),

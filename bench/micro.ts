@@ -6,10 +6,10 @@ import { createPath } from "./path.ts";
 import { createRandom, estimate, median, shuffled } from "./statistics.ts";
 import { composeText } from "./table.ts";
 
-/** What is done to a message, and before it to the request where it is an answer. */
+/** Processes a message; for a response, its request first. */
 type Work = () => void;
 
-/** Measures what each step of the path costs per message, next to JSON.parse of the same bytes. */
+/** Measures the cost of each step per message, compared with JSON.parse of the same bytes. */
 export async function main({ args }: { readonly args: readonly string[] }): Promise<number> {
   const { values } = parseArgs({
     args: [...args],
@@ -19,7 +19,7 @@ export async function main({ args }: { readonly args: readonly string[] }): Prom
   const times = works.map(({ steps }) => steps.map(() => [] as number[]));
   const random = createRandom(1);
   const turns = works.flatMap(({ steps }, nth) => steps.map(({ work }, step) => ({ nth, step, work })));
-  for (const { work } of turns) time(work); // compiled before anything counts
+  for (const { work } of turns) time(work); // compile everything before measuring
   for (let round = 0; round < Number(values.rounds); round++) {
     for (const { nth, step, work } of shuffled(turns, random)) times[nth][step].push(time(work));
   }
@@ -43,7 +43,7 @@ export async function main({ args }: { readonly args: readonly string[] }): Prom
 const STEPS = ["parse", "scan", "open", "pass", "filter", "pump"] as const;
 type Step = (typeof STEPS)[number];
 
-/** Nanoseconds for one piece of work: so many are done that the clock does not matter. */
+/** Nanoseconds for one call of `work`. It is repeated until the resolution of the clock does not matter. */
 function time(work: Work): number {
   let count = 1;
   for (;;) {
@@ -80,7 +80,7 @@ function composeWorks(): { name: string; bytes: number; steps: { step: Step; wor
       const chunk = Buffer.from(`${message.toString("latin1")}\n`.repeat(Math.floor(65_536 / (message.length + 1))));
       const count = chunk.length / (message.length + 1);
       let nth = 0;
-      // One chunk holds many messages: it is pushed once for as many calls.
+      // One chunk contains many messages, so it is pushed once per that many calls.
       steps.push({ step: "pump", work: () => void (nth++ % count === 0 && open.push("up", chunk)) });
     }
     return { name, bytes: message.length + (request?.length ?? 0), steps };

@@ -1,29 +1,29 @@
 import { parseArgs } from "node:util";
 
-/** What a run should do. */
+/** The options of a run. */
 export interface Options {
   readonly rounds: number;
   readonly only: readonly string[];
-  /** The command to measure, and another build of it to compare with. */
+  /** The command to measure, and another build to compare with. */
   readonly command: string | null;
   readonly other: string | null;
   /** Whether the echo server parses every message. */
   readonly parsing: boolean;
-  /** Where the numbers go, and where they come from instead of being measured. */
+  /** The file for the numbers, and a file to read them from instead of measuring. */
   readonly json: string | null;
   readonly from: string | null;
   readonly write: boolean;
-  /** Whether rounds that others disturbed are measured again. */
+  /** Whether rounds that other processes disturbed are measured again. */
   readonly patient: boolean;
   readonly seed: number;
   readonly help: boolean;
 }
 
-/** Fewer rounds than this are for a look, not for the table. */
+/** Fewer rounds than this are not enough for the table. */
 export const LEAST_ROUNDS = 15;
 const QUICK_ROUNDS = 3;
 
-/** Reads the command line. Throws a sentence when it makes no sense. */
+/** Parses the command line. Throws an error with a readable message if it is not valid. */
 export function readOptions(args: readonly string[], measures: readonly string[]): Options {
   const { values } = parseArgs({
     args: [...args],
@@ -62,7 +62,7 @@ export function readOptions(args: readonly string[], measures: readonly string[]
   };
 }
 
-/** The help. */
+/** The help text. */
 export function composeHelp({ about }: { readonly about: string }, measures: readonly string[]): string {
   return `${about}
 

@@ -2,7 +2,7 @@ import { spawnSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
-/** Puts text between the two markers of this name in docs/benchmarks.md. */
+/** Replaces the text between the two markers of this name in docs/benchmarks.md. */
 export function writePage(root: string, marker: string, text: string): void {
   const begins = `<!-- ${marker}:begin -->`;
   const ends = `<!-- ${marker}:end -->`;
@@ -12,6 +12,6 @@ export function writePage(root: string, marker: string, text: string): void {
   const end = page.indexOf(ends);
   if (begin < 0 || end < begin) throw new Error(`${file} has no ${begins} … ${ends}`);
   writeFileSync(file, `${page.slice(0, begin + begins.length)}\n\n${text}\n\n${page.slice(end)}`);
-  // The table is checked like every other file.
+  // Formatted, because the format check covers this file too.
   spawnSync(process.execPath, [join(root, "node_modules", "oxfmt", "bin", "oxfmt"), file], { cwd: root });
 }

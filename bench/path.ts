@@ -12,7 +12,7 @@ import { LINES } from "../src/session/exchange.ts";
 import { createSession } from "../src/session/session.ts";
 import { FIRST_LIST } from "./micro-cases.ts";
 
-/** All the rooms of a proxy without its processes: for measuring what they cost. */
+/** All stages of a proxy without its processes, to measure their cost. */
 export function createPath(isFiltering: boolean) {
   const session = createSession({ maxOpenCalls: 1000, learnsTools: () => isFiltering, say: () => {}, now });
   const witness = createWitness({
@@ -43,14 +43,14 @@ export function createPath(isFiltering: boolean) {
   }
   pass(whole(FIRST_LIST.request), whole(FIRST_LIST.message), "down"); // so that calls can be judged
   return {
-    /** Takes one message, and before it the request it answers, without framing. */
+    /** Processes one message without framing; for a response, its request first. */
     pass,
     /** Takes bytes as they would arrive from one side. */
     push: (direction: Direction, chunk: Buffer): void => void sources[direction].emit("data", chunk),
   };
 }
 
-/** A stream that swallows everything at once. */
+/** A stream that discards everything. */
 export function createSink(): Writable {
   return new Writable({ write: (_chunk, _encoding, done) => done() });
 }

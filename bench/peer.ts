@@ -2,25 +2,25 @@ import { spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { expectAnswer, expectNothing } from "./silence.ts";
 
-/** The other end of a conversation: a running variant with the echo server behind it. */
+/** A running variant with the echo server behind it. */
 export interface Peer {
   readonly pid: number;
-  /** The last piece that was heard, and how many bytes have been heard in all. */
+  /** The last chunk that was received, and the total number of bytes received. */
   readonly last: Buffer;
   readonly heard: number;
-  /** Sends text and resolves when this many lines have come back. */
+  /** Sends text and resolves when this many lines have been received. */
   ask(text: string, lines?: number): Promise<void>;
   /** Sends text. Resolves when there is room for more. */
   tell(text: string | Buffer): Promise<void> | undefined;
-  /** Calls back with how many lines came, for every piece that comes, until it returns true. */
+  /** Calls back with the number of lines in every chunk received, until it returns true. */
   follow(hear: (lines: number) => boolean): Promise<void>;
-  /** Closes the conversation and resolves when the process has ended. */
+  /** Closes stdin and resolves when the process has ended. */
   close(): Promise<void>;
 }
 
-/** Where peers run. */
+/** Options for running peers. */
 export interface Place {
-  /** The file and its descriptor that get what they say on stderr. */
+  /** The file, and its descriptor, for their stderr. */
   readonly stderr: { readonly file: string; readonly descriptor: number };
 }
 
@@ -93,10 +93,9 @@ export function openPeer([program, ...args]: readonly string[], { stderr }: Plac
   };
 }
 
-// What makes Node slower to start for reasons of its own is left out. The command's first line
-// must find the same Node as the others.
+// Variables that slow down the start of Node are removed. The command's shebang must find the same Node as the others.
 const { NODE_EXTRA_CA_CERTS: _, NODE_OPTIONS: __, NODE_V8_COVERAGE: ___, ...inherited } = process.env;
-/** The environment of everything that is started. */
+/** The environment of every process that is started. */
 export const ENVIRONMENT = {
   ...inherited,
   PATH: `${process.execPath.slice(0, process.execPath.lastIndexOf("/"))}:${process.env["PATH"]}`,

@@ -2,13 +2,13 @@ import { readdirSync, readFileSync } from "node:fs";
 import { basename } from "node:path";
 import { ECHO } from "./variants.ts";
 
-/** A process and all below it, itself first. Empty where there is no /proc. */
+/** A process and its descendants, itself first. Empty without /proc. */
 function family(root: number): number[] {
   const children = new Map<number, number[]>();
   for (const name of list("/proc")) {
     if (!/^\d+$/.test(name)) continue;
     const stat = read(`/proc/${name}/stat`);
-    // "pid (any text) state parent …": the text may hold spaces and parentheses.
+    // "pid (any text) state parent …": the text may contain spaces and parentheses.
     const parent = Number(stat.slice(stat.lastIndexOf(")") + 2).split(" ")[1]);
     children.set(parent, [...(children.get(parent) ?? []), Number(name)]);
   }
@@ -17,7 +17,7 @@ function family(root: number): number[] {
   return found;
 }
 
-/** All processes between the driver and the echo server: the family of `root` without the server itself. */
+/** All processes between the driver and the echo server: the descendants of `root` without the server itself. */
 export function between(root: number): number[] {
   return family(root).filter((pid) => basename(commandLine(pid)[1] ?? "") !== ECHO);
 }
@@ -27,7 +27,7 @@ export function hasWatchdog(pids: readonly number[]): boolean {
   return pids.some((pid) => commandLine(pid).includes("fairlead-watchdog"));
 }
 
-/** The memory that would be free without these processes, in bytes. */
+/** The memory that would become free if these processes ended, in bytes. */
 export function privateBytes(pids: readonly number[]): number {
   let kilobytes = 0;
   for (const pid of pids) {
@@ -38,7 +38,7 @@ export function privateBytes(pids: readonly number[]): number {
   return kilobytes * 1024;
 }
 
-/** The time these processes have spent on a processor, all threads, in nanoseconds. */
+/** The processor time of these processes, all threads, in nanoseconds. */
 export function processorTime(pids: readonly number[]): number {
   let nanoseconds = 0;
   for (const pid of pids) {
@@ -49,12 +49,12 @@ export function processorTime(pids: readonly number[]): number {
   return nanoseconds;
 }
 
-/** Ends a process and all that it started, at once. */
+/** Kills a process and everything it started. */
 export function killFamily(root: number): void {
   kill(family(root));
 }
 
-/** Ends all that we started and all that those started. */
+/** Kills all processes that this run has started, with their descendants. */
 export function killChildren(): void {
   kill(family(process.pid).slice(1));
 }
@@ -64,7 +64,7 @@ function kill(pids: readonly number[]): void {
     try {
       process.kill(pid, "SIGKILL");
     } catch {
-      // Gone meanwhile.
+      // It has ended meanwhile.
     }
   }
 }
@@ -85,6 +85,6 @@ function read(path: string): string {
   try {
     return readFileSync(path, "latin1");
   } catch {
-    return ""; // gone meanwhile
+    return ""; // it has ended meanwhile
   }
 }

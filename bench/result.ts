@@ -1,24 +1,24 @@
 import type { Row, Target } from "./row.ts";
 import { estimate, type Estimate, median } from "./statistics.ts";
 
-/** What was measured: by measure, quantity and variant, one value per round. */
+/** The measured values: by measure, quantity and variant, one value per round. */
 export type Samples = Record<string, Record<string, Partial<Record<string, number[]>>>>;
 
-/** Whether a target is met. Close: the interval holds the target, so that this run cannot tell. */
+/** Whether a target is met. "close": the interval contains the target, so this run cannot tell. */
 export type Outcome = "PASS" | "FAIL" | "close" | "–";
 
 /** A row with its numbers. */
 export interface Result {
   readonly row: Row;
-  /** The median over rounds of each variant's own values, as of this machine. */
+  /** The median over rounds of each variant's own values on this machine. */
   readonly cells: Partial<Record<string, number>>;
   readonly compared: Estimate;
-  /** The same comparison for the other build, where one was measured. */
+  /** The same comparison for the other build, if one was measured. */
   readonly other: Estimate | null;
   readonly outcome: Outcome;
 }
 
-/** Fills a row. Null where its quantity was not measured. */
+/** Fills a row. Null if its quantity was not measured. */
 export function fillRow(row: Row, samples: Samples): Result | null {
   const values = samples[row.measure]?.[row.quantity];
   if (values === undefined) return null;

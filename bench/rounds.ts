@@ -8,16 +8,16 @@ import type { Samples } from "./result.ts";
 import { createRandom, median } from "./statistics.ts";
 import type { Suite } from "./suite.ts";
 
-/** Where things are. */
+/** The folders of a run. */
 export interface Folders {
   readonly root: string;
   /** The built command. */
   readonly command: string;
-  /** For what is needed during the run. */
+  /** A folder for temporary files. */
   readonly folder: string;
 }
 
-/** Measures round by round through all measures: a busy minute then spoils a round of each, not all rounds of one. */
+/** Runs all measures round by round: a busy minute then spoils one round of each measure, not all rounds of one. */
 export async function runRounds<Stage>(suite: Suite<Stage>, options: Options, folders: Folders): Promise<Found> {
   const { root, command, folder } = folders;
   const measures = suite.measures.filter(({ name }) => options.only.length === 0 || options.only.includes(name));
@@ -35,7 +35,7 @@ export async function runRounds<Stage>(suite: Suite<Stage>, options: Options, fo
   const shares: number[] = [];
   const began = performance.now();
 
-  /** One round of one measure. The patient take another when it was disturbed, whatever it found. */
+  /** Measures one round. With `patient` it is repeated if it was disturbed, whatever its result. */
   async function measureOnce(measure: Measure<Stage>, variants: readonly string[]): Promise<Value[]> {
     for (let attempt = 1; ; attempt++) {
       if (options.patient) await quiet();
@@ -67,7 +67,7 @@ export async function runRounds<Stage>(suite: Suite<Stage>, options: Options, fo
   return { samples, others: median(shares), remarks: scene.remarks };
 }
 
-/** What the rounds found, what share of the cores others took during most of them, and what there is to say about it. */
+/** The values, the share of the cores that other processes used in the median round, and remarks. */
 interface Found {
   readonly samples: Samples;
   readonly others: number;
@@ -81,11 +81,11 @@ interface Value {
   readonly value: number;
 }
 
-/** A round during which others had a larger share of the cores was disturbed. */
+/** A round in which other processes used a larger share of the cores was disturbed. */
 const MAX_DISTURBANCE = 0.08;
 const MAX_ATTEMPTS = 20;
 
-/** Waits until others leave the machine alone, but not for ever. */
+/** Waits until other processes are quiet, up to a limit. */
 async function quiet(): Promise<void> {
   for (let second = 0; second < MAX_WAIT_SECONDS; second++) {
     const watch = watchOthers();
@@ -96,13 +96,13 @@ async function quiet(): Promise<void> {
 
 const MAX_WAIT_SECONDS = 300;
 
-/** A copy of a build that stays as it is when somebody builds again during the run. */
+/** Copies a build, so that it stays the same if somebody builds again during the run. */
 function keep(command: string, folder: string): string {
   cpSync(dirname(resolve(command)), folder, { recursive: true });
   return join(folder, basename(command));
 }
 
-/** Says on stderr how it goes; stdout is for the table. */
+/** Writes progress to stderr; stdout is for the table. */
 export function say(text: string): void {
   process.stderr.write(`${text}\n`);
 }

@@ -11,7 +11,7 @@ const MEMORY = { measure: "memory", quantity: "private", unit: "MB", title: "pri
 const REFUSED = { measure: "refused", unit: "ms", subject: "filter" } as const;
 const BYTES = { measure: "bytes", unit: "ns/B", subject: "fairlead" } as const;
 
-/** What the processes in between cost a processor, without their waiting. To be compared within a run only. */
+/** Processor time of the processes in between, without waiting. Comparable within one run only. */
 const WORK = { title: "… processor time", subject: "fairlead", compare: over("parse"), target: null } as const;
 
 const P50 = "call, p50";
@@ -19,7 +19,7 @@ const AS_PARSE = most(1, "added ≤ 1 × parse relay's");
 const AS_PIPE = least(0.9, "≥ 0.9 × pipe()");
 const LARGE_LIMIT = most(1.1, "≤ 1.1 × parse relay");
 
-/** The table, line by line. */
+/** The rows of the table. */
 export const ROWS: readonly Row[] = [
   { ...LATENCY, quantity: "p50", title: P50, subject: "fairlead", compare: addedOver("parse"), target: AS_PARSE },
   { ...LATENCY, quantity: "p50", title: `${P50}; aim`, subject: "fairlead", compare: addedOver("pipe"), target: null },
@@ -67,7 +67,7 @@ export const ROWS: readonly Row[] = [
   { ...REFUSED, quantity: "list p99", title: "cached list, p99", compare: ITSELF, target: most(1, "< 1 ms") },
 ];
 
-/** By difference: a ratio of two small differences, as they are at 1 kB, would say nothing. */
+/** As a difference: the ratio of two small differences, as at 1 kB, would mean nothing. */
 function byteRow(quantity: string): Row {
   return { ...BYTES, quantity, title: `each byte of a ${quantity} answer`, compare: beyond("parse"), target: null };
 }

@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 
-/** A server that answers every line, whatever it says. */
+/** A server that answers every line, whatever it contains. */
 const SERVER = `let next = 0;
 process.stdin.on("data", (chunk) => {
   for (let at = chunk.indexOf(10); at >= 0; at = chunk.indexOf(10, at + 1))
@@ -19,7 +19,10 @@ const POLICIES = {
 const WARM = 15;
 const CALLS = 60;
 
-/** Nanoseconds for a call of a megabyte through a real relay, one after the other: with a rule that is about others, or one that changes it. */
+/**
+ * Nanoseconds per call of a megabyte through a real relay, one call after the other: with a rule that does not match,
+ * or with one that changes the message.
+ */
 export async function timeRelay(
   how: keyof typeof POLICIES,
   { command, folder, args }: { readonly command: string; readonly folder: string; readonly args: object },

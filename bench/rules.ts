@@ -60,7 +60,7 @@ function rule(...conditions: Condition[]): Rule {
 
 const CALL: Condition = { is: "method_equals", text: "tools/call" };
 
-/** Rules that apply to the message and look into it, each in one of the ways people write them. */
+/** Rules that match the message's method and look into it, each in one of the usual ways. */
 function applying(count: number, compile: CompilePattern): Rule[] {
   const ways: ((nth: number) => Condition)[] = [
     (nth) => ({ is: "param_equals", field: field("arguments", "path"), value: `/x/${nth}` }),
@@ -111,7 +111,7 @@ function conversation() {
   return createSession({ maxOpenCalls: 1000, learnsTools: () => false, say: () => {}, now });
 }
 
-/** What the chain does with the message, and nothing else. */
+/** Only the evaluation of the chain for the message. */
 async function judging(rules: readonly Rule[]): Promise<() => void> {
   const chain = await chainOf(rules);
   const turn = conversation().observe(openMessage(whole(MESSAGE), "up", "refuse"), LINES);
@@ -121,7 +121,7 @@ async function judging(rules: readonly Rule[]): Promise<() => void> {
   };
 }
 
-/** All that becomes of a message between its frame and its link. */
+/** Everything that is done with a message between its framing and its link. */
 async function passing(payload: Payload, rules: readonly Rule[]): Promise<() => void> {
   const session = conversation();
   const witness = createWitness({
@@ -166,7 +166,7 @@ const EDIT: RuleAction = { does: "set_param", field: field("arguments", "dry_run
 interface Work {
   readonly name: string;
   readonly work: () => void;
-  /** What it is compared with, and the most that may come of it. */
+  /** What it is compared with, and the maximum ratio. */
   readonly against: string;
   readonly target: number | null;
 }
@@ -205,7 +205,7 @@ async function composeWorks(): Promise<Work[]> {
   ];
 }
 
-/** Nanoseconds of processor time for one piece of work: others may use the machine too. */
+/** Nanoseconds of processor time for one call of `work`, because other processes may use the machine too. */
 function time(work: () => void): number {
   let count = 1;
   for (;;) {
@@ -220,7 +220,7 @@ function time(work: () => void): number {
 
 const LEAST_MS = 40;
 
-/** Through real processes: what the rest of a relay costs counts, too. */
+/** Measures with real processes, so that the rest of a relay counts too. */
 async function measureRelay(place: Place, rounds: number): Promise<string[][]> {
   const times = { passes: [] as number[], changes: [] as number[] };
   const given = { ...place, args: { rows: ROWS } };
@@ -241,7 +241,9 @@ interface Place {
   readonly folder: string;
 }
 
-/** Measures what rules cost per message, next to JSON.parse of the same message and to a relay without them. */
+/**
+ * Measures the cost of rules per message, compared with JSON.parse of the same message and with a relay without rules.
+ */
 export async function main({
   args,
   root,

@@ -9,12 +9,12 @@ import { watchForSilence } from "./silence.ts";
 import type { Suite } from "./suite.ts";
 import { composeCells, composeMarkdown, composeText } from "./table.ts";
 
-/** What a run is given. */
+/** The options of a run. */
 export interface RunOptions extends Folders {
   readonly args: readonly string[];
 }
 
-/** Everything a run found, as --json keeps it. */
+/** Everything that a run has found, in the form that --json writes. */
 interface Run {
   readonly machine: Machine;
   readonly command: string;
@@ -23,7 +23,7 @@ interface Run {
   readonly remarks: readonly string[];
 }
 
-/** Measures, and prints the table. Returns the exit code: 1 where a target is missed. */
+/** Measures, and prints the table. Returns the exit code: 1 if a target is missed. */
 export async function runSuite<Stage>(suite: Suite<Stage>, given: RunOptions): Promise<number> {
   const names = suite.measures.map((measure) => measure.name);
   const options = readOptions(given.args, names);
@@ -46,7 +46,7 @@ export async function runSuite<Stage>(suite: Suite<Stage>, given: RunOptions): P
   return results.some((result) => result.outcome === "FAIL") ? 1 : 0;
 }
 
-/** Whether a run is one for the table. */
+/** Whether a run is complete enough for the table. */
 function isWhole({ only, rounds, other, parsing }: Options): boolean {
   return only.length === 0 && rounds >= LEAST_ROUNDS && other === null && !parsing;
 }

@@ -21,7 +21,7 @@ if (args[0] === "http" && !reads) install(join(root, "bench", "peers"));
 const { build } = await import("esbuild");
 const folder = mkdtempSync(join(tmpdir(), "fairlead-bench-"));
 process.on("exit", () => rmSync(folder, { recursive: true, force: true }));
-// Bundled as the command is: modules loaded one by one are slower to start and slower to run.
+// Bundled like the command: separate modules are slower to start and slower to run.
 const outfile = join(folder, `${inside ?? "main"}.cjs`);
 await build({
   entryPoints: [join(root, "bench", `${inside ?? "main"}.ts`)],
@@ -39,5 +39,5 @@ try {
   process.stderr.write(`${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`);
   process.exitCode = 1;
 }
-// Nothing that was started stays behind, whatever went wrong.
+// Ends everything that was started, whatever went wrong.
 process.exit();

@@ -1,17 +1,17 @@
-/** When we began to wait for what we wait for. */
+/** When the current wait began. */
 let waitingSince = Infinity;
 
-/** Says that an answer is awaited from now on. */
+/** Starts the timeout for a response. */
 export function expectAnswer(): void {
   waitingSince = performance.now();
 }
 
-/** Says that nothing is awaited. */
+/** Stops the timeout. */
 export function expectNothing(): void {
   waitingSince = Infinity;
 }
 
-/** Ends the run when somebody has not answered for a minute. */
+/** Ends the run if a response has been missing for a minute. */
 export function watchForSilence(): void {
   setInterval(() => {
     if (performance.now() - waitingSince < MAX_SILENCE_MS) return;

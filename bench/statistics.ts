@@ -1,16 +1,16 @@
-/** A median over rounds, and the interval it lies in with 95 % confidence. */
+/** A median over rounds, with its 95 % confidence interval. */
 export interface Estimate {
   readonly median: number;
   readonly low: number;
   readonly high: number;
 }
 
-/** The middle of some values. */
+/** The median of some values. */
 export function median(values: readonly number[]): number {
   return quantile(values, 0.5);
 }
 
-/** The value below which this share of the values lies, between neighbours in proportion. */
+/** The quantile of some values, with linear interpolation. */
 export function quantile(values: readonly number[], share: number): number {
   const sorted = Float64Array.from(values).sort();
   const place = (sorted.length - 1) * share;
@@ -19,7 +19,7 @@ export function quantile(values: readonly number[], share: number): number {
   return sorted[below] + (sorted[above] - sorted[below]) * (place - below);
 }
 
-/** The median of one value per round with its bootstrap interval: how it moves when the rounds are drawn again. */
+/** The median of one value per round, with its bootstrap interval. */
 export function estimate(values: readonly number[]): Estimate {
   const random = createRandom(1);
   const medians = Array.from({ length: RESAMPLES }, () =>
@@ -30,7 +30,7 @@ export function estimate(values: readonly number[]): Estimate {
 
 const RESAMPLES = 4000;
 
-/** Numbers from 0 to 1 that look random and are the same for the same seed (mulberry32). */
+/** A pseudo-random generator of numbers from 0 to 1 with a seed (mulberry32). */
 export function createRandom(seed: number): () => number {
   let state = seed;
   return () => {
@@ -41,7 +41,7 @@ export function createRandom(seed: number): () => number {
   };
 }
 
-/** The same things in another order. */
+/** A shuffled copy. */
 export function shuffled<Thing>(things: readonly Thing[], random: () => number): Thing[] {
   const order = [...things];
   for (let last = order.length - 1; last > 0; last--) {

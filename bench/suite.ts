@@ -3,36 +3,36 @@ import type { Place } from "./peer.ts";
 import type { Row } from "./row.ts";
 import type { Wording } from "./table.ts";
 
-/** Everything about one table: what is measured for it, and how it reads. */
+/** Everything about one table: its measures and its wording. */
 export interface Suite<Stage> {
-  /** How it is started. */
+  /** The command line that runs it. */
   readonly command: string;
-  /** In the help: what it is about. */
+  /** A description for the help text. */
   readonly about: string;
   readonly measures: readonly Measure<Stage>[];
   readonly rows: readonly Row[];
   readonly wording: Wording;
   /** The name of its markers in docs/benchmarks.md. */
   readonly marker: string;
-  /** Gets ready, once for all rounds. */
+  /** Prepares a run, once for all rounds. */
   prepare(ground: Ground): Promise<Scene<Stage>>;
 }
 
 /** What all measures of a run share. */
 export interface Scene<Stage> {
-  /** Sets the stage for one round of a measure with these variants. */
+  /** Makes the stage for one round of a measure with these variants. */
   set(variants: readonly string[], random: () => number): Stage;
   /** What a reader of the table should know about this run. */
   readonly remarks: readonly string[];
 }
 
-/** What a run stands on. */
+/** The folders and builds of a run. */
 export interface Ground {
-  /** The folder of the project, and one for what is needed during the run. */
+  /** The folder of the project, and one for temporary files. */
   readonly root: string;
   readonly folder: string;
   readonly place: Place;
-  /** The built command, and another build of it to compare with. */
+  /** The built command, and another build to compare with. */
   readonly fairlead: string;
   readonly other: string | null;
   /** Whether the servers parse every message, as most do. */

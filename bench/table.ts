@@ -1,21 +1,21 @@
 import type { Result } from "./result.ts";
 import type { Comparison, Row, Unit } from "./row.ts";
 
-/** How a table is worded. */
+/** The wording of a table. */
 export interface Wording {
-  /** The columns beside Fairlead's: whose value stands there in a row. */
+  /** The columns in addition to Fairlead's. */
   readonly columns: readonly Column[];
-  /** What each variant is called. */
+  /** The title of each variant. */
   readonly titles: Readonly<Record<string, string>>;
 }
 
-/** A column for one variant, or for another one in each row. */
+/** A column for one variant, or for a different one in each row. */
 export interface Column {
   readonly title: string;
   readonly variant: (row: Row) => string | null;
 }
 
-/** The results as rows of text, the heading first. Columns without a value are left out. */
+/** The results as rows of text, with the heading first. Columns without a value are left out. */
 export function composeCells(results: readonly Result[], { columns, titles }: Wording): string[][] {
   const hasOther = results.some((result) => result.other !== null);
   const shown = columns.filter((column) => results.some((result) => showColumn(column, result) !== ""));
@@ -82,7 +82,7 @@ function showValue(value: number, unit: Unit): string {
   return unit === "×" ? value.toFixed(2) : `${showNumber(value)} ${unit}`;
 }
 
-/** Three digits that count. */
+/** Formats a number with three significant digits. */
 function showNumber(value: number): string {
   const size = Math.abs(value);
   if (size >= 1000)
@@ -94,7 +94,7 @@ function showNumber(value: number): string {
   return value.toFixed(size >= 1 ? 2 : 3);
 }
 
-/** For a terminal: columns side by side. */
+/** Formats the table for a terminal. */
 export function composeText(cells: readonly string[][]): string {
   const widths = cells[0].map((_, column) => Math.max(...cells.map((row) => row[column].length)));
   return cells
@@ -107,7 +107,7 @@ export function composeText(cells: readonly string[][]): string {
     .join("\n");
 }
 
-/** For a page. */
+/** Formats the table as Markdown. */
 export function composeMarkdown(cells: readonly string[][]): string {
   const [heading, ...rows] = cells;
   const lines = [heading, heading.map(() => "---"), ...rows].map((row) => `| ${row.join(" | ")} |`);

@@ -2,13 +2,13 @@ import { join } from "node:path";
 import type { Ground } from "./suite.ts";
 import type { Wording } from "./table.ts";
 
-/** What stands between the driver and the echo server. */
+/** What is between the driver and the echo server. */
 export type Variant = "direct" | "cat" | "pipe" | "parse" | "fairlead" | "filter" | "other";
 
 /** The command line of each variant. */
 export type Commands = Readonly<Record<Variant, readonly string[]>>;
 
-/** The command lines: the same echo server behind each of them. */
+/** Makes the command lines. Each has the same echo server behind it. */
 export function composeCommands({ root, fairlead, other, parsing }: Ground): Commands {
   const program = (name: string): string => join(root, "bench", "programs", name);
   const node = process.execPath;
@@ -18,17 +18,17 @@ export function composeCommands({ root, fairlead, other, parsing }: Ground): Com
     cat: ["/bin/sh", "-c", 'cat | "$0" "$@" | cat', ...server],
     pipe: [node, program("pipe.cjs"), ...server],
     parse: [node, program("parse.cjs"), ...server],
-    // By its own first line, as a shell or npx starts it.
+    // Started by its shebang, as a shell or npx does.
     fairlead: [fairlead, "--", ...server],
     filter: [fairlead, "--deny", "^file_", "--", ...server],
     other: [other ?? fairlead, "--", ...server],
   };
 }
 
-/** The file name by which the echo server is told from what stands before it. */
+/** The file name that identifies the echo server among the processes. */
 export const ECHO = "echo.cjs";
 
-/** What each variant is called. */
+/** The title of each variant. */
 const TITLES: Readonly<Record<Variant, string>> = {
   direct: "direct",
   cat: "cat",
@@ -41,7 +41,7 @@ const TITLES: Readonly<Record<Variant, string>> = {
 
 const BASELINES: readonly Variant[] = ["direct", "cat", "pipe", "parse"];
 
-/** How the table names them. */
+/** The wording of the table. */
 export const WORDING: Wording = {
   columns: BASELINES.map((variant) => ({ title: TITLES[variant], variant: () => variant })),
   titles: TITLES,

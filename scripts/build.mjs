@@ -1,4 +1,4 @@
-// Builds the command (one CommonJS file and the parts it loads late) and the library (file by file, with types).
+// Builds the command (one CommonJS file and the chunks that it loads later) and the library (file by file, with types).
 import { spawnSync } from "node:child_process";
 import { chmodSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
@@ -7,7 +7,7 @@ import { build } from "esbuild";
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const { version } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
-// Beside the last build, which may be in use, and then in its place.
+// Builds next to the last build, which may be in use, and then replaces it.
 const dist = join(root, "dist");
 const next = join(root, `dist.${process.pid}`);
 await buildCommand();
@@ -15,11 +15,14 @@ buildLibrary();
 rmSync(dist, { recursive: true, force: true });
 renameSync(next, dist);
 
-/** A CommonJS bundle starts in half the time of modules. What is imported with import() becomes a file of its own, loaded when used. */
+/**
+ * A CommonJS bundle starts in half the time of modules. A module that is imported with import() becomes a file of its
+ * own, loaded when used.
+ */
 async function buildCommand() {
   const outdir = join(next, "command");
   const late = new Map();
-  // The modules of others may be of either kind, and are loaded by a real import().
+  // Modules of users may be CommonJS or ESM, so they are loaded by a real import().
   const importer = join(root, "src", "action", "import-module.ts");
   const splitLate = {
     name: "split-late",
@@ -31,7 +34,7 @@ async function buildCommand() {
         late.set(file, name);
         return { path: `./${name}`, external: true };
       });
-      // So does a package, once for all who use it.
+      // The same for a package, once for all files that use it.
       builder.onResolve({ filter: /^[@a-z]/ }, async ({ kind, path, resolveDir }) => {
         if (kind !== "dynamic-import" || path.startsWith("node:")) return undefined;
         const found = await builder.resolve(path, { kind: "import-statement", resolveDir });
@@ -51,8 +54,8 @@ async function buildCommand() {
     plugins: [splitLate],
     logLevel: "warning",
     metafile: true,
-    // What is loaded late is CommonJS as well: by require() it is there in a fraction of the time that import() takes to
-    // look for its exports.
+    // Chunks that are loaded later are CommonJS too: require() takes a fraction of the time in which import() looks for
+    // their exports.
     supported: { "dynamic-import": false },
     absWorkingDir: root,
   };
@@ -88,7 +91,7 @@ async function buildCommand() {
   writeFileSync(join(outdir, "THIRD-PARTY-NOTICES.txt"), composeNotices(parts));
 }
 
-/** Whose work is in the command, with the licence that comes with it. One without a licence does not get in. */
+/** The licences of the packages in the command. A package without a licence is refused. */
 function composeNotices(parts) {
   const inputs = parts.flatMap(({ metafile }) => Object.keys(metafile.inputs));
   const folders = inputs.flatMap((input) => /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(input)?.[0] ?? []);

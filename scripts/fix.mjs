@@ -1,4 +1,4 @@
-// npm run fix: formats the sources, and mends what the linter can mend.
+// npm run fix: formats the sources, and fixes what the linter can fix.
 import { install, runTool } from "./setup.mjs";
 
 install();

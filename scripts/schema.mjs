@@ -1,4 +1,4 @@
-// npm run schema: writes the JSON Schema of policy files, from the tables that read them.
+// npm run schema: writes the JSON Schema of policy files, made from the tables that read them.
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { install, root, runTool } from "./setup.mjs";

@@ -1,4 +1,4 @@
-// Gets a fresh clone ready: installs what is missing and builds what is out of date.
+// Prepares a fresh clone: installs what is missing and builds what is out of date.
 // Plain Node, because it runs before anything is installed.
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
@@ -9,36 +9,36 @@ import { fileURLToPath } from "node:url";
 /** The folder of the project. */
 export const root = dirname(dirname(fileURLToPath(import.meta.url)));
 
-/** The command, as it is built. */
+/** The path of the built command. */
 export const command = join(root, "dist", "command", "fairlead.cjs");
 
-/** Says on stderr what is going on; stdout may belong to the protocol. */
+/** Writes progress to stderr; stdout may belong to the protocol. */
 export function say(text) {
   process.stderr.write(`${text}\n`);
 }
 
-/** Installs what the lockfile of a folder lists, unless that has been done. */
+/** Installs what the lockfile of a folder lists, unless it is installed already. */
 export function install(folder = root) {
   const lock = join(folder, "package-lock.json");
   const stamp = join(folder, "node_modules", ".fairlead-installed");
   const wanted = digest([lock], process.version);
   const found = read(stamp);
   if (found === wanted) return;
-  // Somebody ran `npm ci` or `npm install` here before us.
+  // `npm ci` or `npm install` was run here before.
   if (found === "" && isInstalled(folder, lock)) return writeFileSync(stamp, wanted);
   const name = folder === root ? "dependencies" : `dependencies of ${folder.slice(root.length + 1)}`;
   say(`Installing ${name} …`);
   const quiet = ["--no-audit", "--no-fund", "--loglevel=error"];
-  // Install scripts of packages are not run. And an npm that started this script, say `npm install -g .` or
-  // `npm publish --dry-run`, passes its own options on in the environment: these undo them.
+  // Install scripts of packages are not run. An npm that started this script, such as `npm install -g .` or `npm
+  // publish --dry-run`, passes its own options in the environment: these options undo them.
   const own = ["--ignore-scripts", "--no-dry-run", "--no-global", "--include=dev"];
-  // Peers may ask for another Node than ours: some are run with one of their own.
+  // Peers may require another version of Node: some are run with one of their own.
   const strict = folder === root ? "--engine-strict" : "--no-engine-strict";
   run(...npm("ci", ...own, strict, ...quiet), { cwd: folder });
   writeFileSync(stamp, wanted);
 }
 
-/** Whether npm's own record of what is in node_modules has every package of the lockfile that is not optional. */
+/** Whether npm's own record of node_modules contains every package of the lockfile that is not optional. */
 function isInstalled(folder, lock) {
   const record = read(join(folder, "node_modules", ".package-lock.json"));
   if (record === "") return false;
@@ -49,7 +49,7 @@ function isInstalled(folder, lock) {
   );
 }
 
-/** Builds the command and the library, unless that has been done; `anew` builds them all the same. */
+/** Builds the command and the library if they are out of date; `anew` builds them in any case. */
 export function build({ anew = false } = {}) {
   const stamp = join(root, "dist", ".fairlead-built");
   const inputs = [
@@ -64,12 +64,12 @@ export function build({ anew = false } = {}) {
   writeFileSync(stamp, wanted);
 }
 
-/** Checks or mends the sources with one of the tools. */
+/** Checks or fixes the sources with one of the tools. */
 export function runTool(name, ...words) {
   run(process.execPath, [tool(name), ...words]);
 }
 
-/** Where a tool's program is: Windows cannot start what npm puts into node_modules/.bin with Node itself. */
+/** The path of a tool's program: on Windows, Node cannot start the files in node_modules/.bin. */
 export function tool(name) {
   return join(
     root,
@@ -85,15 +85,15 @@ export function tool(name) {
   );
 }
 
-/** Runs a program of the project to its end. A failure ends us with its exit code. */
+/** Runs a program of the project to its end. If it fails, this process exits with its exit code. */
 export function run(program, args, options = {}) {
-  // What programs say goes to stderr, except where a caller wants it elsewhere.
+  // The output of programs goes to stderr, unless a caller redirects it.
   const { status, error } = spawnSync(program, args, { cwd: root, stdio: ["inherit", 2, 2], ...options });
   if (error !== undefined) fail(`${program} could not be started: ${error.message}`);
   if (status !== 0) process.exit(status ?? 1);
 }
 
-/** Ends with one clear sentence. */
+/** Prints an error and exits. */
 export function fail(sentence) {
   say(`Error: ${sentence}`);
   process.exit(1);

@@ -1,6 +1,6 @@
 // npm test: installs and builds what is needed, checks the sources, and runs every test.
-// With --quick it leaves out what needs other people's programs. With --full every proof is made at full length, which
-// takes longer than a check of every change should. Further words go to vitest.
+// With --quick it leaves out tests that need third-party programs. With --full every test runs at full length, which
+// takes too long for a check of every change. Further arguments go to vitest.
 import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
@@ -22,7 +22,7 @@ if (rest.length === 0) {
   check("unused code", "knip", []);
   check("package", "publint", ["--strict"]);
 }
-// The suites of the protocol, direct and through the command: whoever is in the middle must not change a verdict.
+// The conformance suites of the protocol, directly and through the command: the proxy must not change a verdict.
 const conforms = !quick && rest.length === 0 ? runConformance() : 0;
 const projects = quick ? ["--project", "unit"] : [];
 const { status } = spawnSync(process.execPath, [tool("vitest"), "run", ...projects, ...rest], {

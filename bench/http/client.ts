@@ -2,13 +2,13 @@ import { composeCall, composeList, nextId } from "../messages.ts";
 import { expectAnswer, expectNothing } from "../silence.ts";
 import { type Answer, type Connection, openConnection } from "./connection.ts";
 
-/** A session at one port: how its requests begin. */
+/** A session at one port, and the beginning of its requests. */
 export interface Session {
   readonly port: number;
   readonly head: string;
 }
 
-/** Opens a session as clients do: `initialize`, and the word that it is done. */
+/** Opens a session as clients do: `initialize`, then `notifications/initialized`. */
 export async function openSession(connection: Connection, port: number): Promise<Session> {
   const id = nextId();
   const first = await ask(connection, composePost({ port, head: composeHead(port, "") }, composeInitialize(id)));
@@ -21,7 +21,7 @@ export async function openSession(connection: Connection, port: number): Promise
   return { port, head };
 }
 
-/** Opens a session and has it answer a first `tools/list`. */
+/** Opens a session and waits for the response to a first `tools/list`. */
 export async function openFirst(port: number): Promise<void> {
   const connection = await openConnection(port);
   const session = await openSession(connection, port);
@@ -30,7 +30,7 @@ export async function openFirst(port: number): Promise<void> {
   connection.close();
 }
 
-/** Opens the stream on which a session hears what nobody asked for. */
+/** Opens the standing stream of a session. */
 export async function openStream({ port, head }: Session): Promise<Connection> {
   const connection = await openConnection(port);
   const request = head.replace("POST ", "GET ").replace(/Content-Length: $/, "\r\n");
@@ -41,7 +41,9 @@ export async function openStream({ port, head }: Session): Promise<Connection> {
   return connection;
 }
 
-/** Makes call after call on one connection, over these sessions in turn. Returns how long each took, in microseconds. */
+/**
+ * Sends call after call on one connection, using these sessions in turn. Returns how long each took, in microseconds.
+ */
 export async function callInTurn(sessions: readonly Session[], count: number): Promise<Float64Array> {
   const connection = await openConnection(sessions[0].port);
   const times = new Float64Array(count);
@@ -58,8 +60,8 @@ export async function callInTurn(sessions: readonly Session[], count: number): P
 }
 
 /**
- * Keeps one call under way on each connection until `count` are answered, session after session.
- * Every connection has been used before the clock starts. Returns how long all took, in milliseconds.
+ * Keeps one call open on each connection until `count` are answered, using the sessions in turn. Every connection has
+ * been used before the clock starts. Returns the total time in milliseconds.
  */
 export async function callAtOnce(sessions: readonly Session[], connections: number, count: number): Promise<number> {
   const open = await Promise.all(Array.from({ length: connections }, () => openConnection(sessions[0].port)));
@@ -90,7 +92,7 @@ function callOnAll(open: readonly Connection[], sessions: readonly Session[], co
   });
 }
 
-/** Asks for an answer of a size. Returns how long it took, in milliseconds. */
+/** Requests a response of a given size. Returns how long it took, in milliseconds. */
 export async function fetchBytes(connection: Connection, session: Session, size: number): Promise<number> {
   const id = nextId();
   const request = composePost(session, composeCall(id, size, "lines").trimEnd());
@@ -103,7 +105,7 @@ export async function fetchBytes(connection: Connection, session: Session, size:
   return time;
 }
 
-/** What chunks and events may add to an answer. */
+/** The share that chunk headers and events may add to a response. */
 const MAX_WRAPPING = 0.01;
 
 async function ask(connection: Connection, request: string): Promise<Answer> {
@@ -113,7 +115,7 @@ async function ask(connection: Connection, request: string): Promise<Answer> {
   return answer;
 }
 
-/** Whether this is the answer to that request, and no error. */
+/** Checks that this is the response to that request, and not an error. */
 function checkAnswer({ head, pieces }: Answer, id: number, text = '"result"'): void {
   const body = pieces.length === 1 ? pieces[0] : Buffer.concat(pieces);
   const said =
@@ -131,7 +133,7 @@ function composePost({ head }: Session, message: string): string {
   return `${head}${message.length}\r\n\r\n${message}`;
 }
 
-/** What the TypeScript SDK sends with Node's fetch, up to the number that says how long the body is. */
+/** The request head that the TypeScript SDK sends with Node's fetch, up to the value of Content-Length. */
 function composeHead(port: number, session: string): string {
   return (
     `POST /mcp HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\nConnection: keep-alive\r\nContent-Type: application/json\r\n` +
@@ -142,11 +144,11 @@ function composeHead(port: number, session: string): string {
 
 const VERSION = "2025-11-25";
 
-/** Asks for a session. */
+/** The `initialize` request. */
 export function composeInitialize(id: number): string {
   const params = `{"protocolVersion":"${VERSION}","capabilities":{},"clientInfo":{"name":"bench","version":"1.0.0"}}`;
   return `{"method":"initialize","params":${params},"jsonrpc":"2.0","id":${id}}`;
 }
 
-/** Says that a session is open. */
+/** The notification that the handshake is complete. */
 export const INITIALIZED = '{"method":"notifications/initialized","jsonrpc":"2.0"}';

@@ -3,13 +3,19 @@ import { join } from "node:path";
 import type { Ground } from "../suite.ts";
 import { ECHO } from "../variants.ts";
 
-/** From what to what: HTTP on both sides, HTTP clients of a stdio server, a stdio client of an HTTP server. */
+/**
+ * The transports of client and server: HTTP on both sides, HTTP clients of a stdio server, a stdio client of an HTTP
+ * server.
+ */
 export type Pair = "http" | "to-stdio" | "to-http";
 
-/** The command line of a variant that listens on a port, or speaks on its stdin where clients come by stdio. */
+/** The command line of a variant that listens on a port, or that uses its stdin if the client uses stdio. */
 export type Compose = (port: number) => readonly string[];
 
-/** The command lines of each pair. `origin` is where the HTTP server is, `nginx` where that program is, if anywhere. */
+/**
+ * The command lines of each pair. `origin` is the port of the HTTP server; `nginx` is the path of that program, or
+ * null.
+ */
 export function composeCommands(ground: Ground, origin: number, nginx: string | null) {
   const { root, folder, fairlead, other, parsing } = ground;
   const node = process.execPath;
@@ -26,20 +32,20 @@ export function composeCommands(ground: Ground, origin: number, nginx: string | 
   });
   const ours = build(fairlead);
   const others = build(other ?? fairlead);
-  // It keeps what it knows about logins in a folder. That is not for the user's own.
+  // It keeps login data in a folder. Use one of our own, not the user's.
   const remote = ["/usr/bin/env", `MCP_REMOTE_CONFIG_DIR=${folder}`, ...bin("mcp-remote"), url];
   const gateway = [...bin("supergateway"), "--logLevel", "none"];
   const streamable = ["--outputTransport", "streamableHttp", "--stateful"];
-  // The young generation stays small: it grows once under load, however many sessions there are.
+  // The young generation stays small: it grows once under load, independent of the number of sessions.
   const collecting = [node, "--expose-gc", "--max-semi-space-size=1", "--require", program("collect.cjs")];
   const commands: Record<Pair, Record<string, Compose>> = {
     http: {
-      // A server of its own: what is compared with it is the start, and the server of all others runs already.
+      // A server of its own, because its start is measured and the server for all others is already running.
       direct: (port) => [node, program("bare-server.cjs"), String(port)],
       bare: (port) => [node, program("bare-proxy.cjs"), String(port), String(origin)],
       fairlead: ours.http,
       other: others.http,
-      // The same two, for weighing what stays: they collect their garbage when told to.
+      // The same two, for measuring retained memory: they collect their garbage on a signal.
       [`fairlead${COLLECTING}`]: (port) => [...collecting, ...ours.http(port)],
       [`other${COLLECTING}`]: (port) => [...collecting, ...others.http(port)],
       "mcp-proxy": (port) => [node, program("mcp-proxy-http.mjs"), String(port), url],
@@ -63,13 +69,13 @@ export function composeCommands(ground: Ground, origin: number, nginx: string | 
   return commands;
 }
 
-/** Behind the name of a variant: one that collects all its garbage at SIGUSR2. */
+/** A suffix for the name of a variant that collects all its garbage on SIGUSR2. */
 export const COLLECTING = ", collecting";
 
-/** The packages of others that are measured. */
+/** The third-party packages that are measured. */
 export const PEERS = ["mcp-proxy", "supergateway", "mcp-remote"] as const;
 
-/** Their names with the versions that are installed. */
+/** Their names with the installed versions. */
 export function describePeers(root: string): string {
   return PEERS.map((name) => `${name} ${readManifest(root, name).version}`).join(", ");
 }
@@ -83,7 +89,7 @@ function readManifest(root: string, name: string): { version: string; bin: Recor
   return JSON.parse(readFileSync(file, "utf8")) as ReturnType<typeof readManifest>;
 }
 
-/** A file that makes nginx a reverse proxy which keeps its connections, as one process that works. */
+/** Writes a configuration that makes nginx a reverse proxy with keep-alive connections and one worker process. */
 function configureNginx(folder: string, port: number, origin: number): string {
   const home = join(folder, `nginx-${port}`);
   mkdirSync(home);

@@ -1,21 +1,21 @@
 import { connect } from "node:net";
 
-/** A connection to an HTTP server, one request at a time, without anything of Node's HTTP in it. */
+/** A connection to an HTTP server for one request at a time, without Node's HTTP code. */
 export interface Connection {
-  /** Sends a request and calls back with its whole answer. */
+  /** Sends a request and calls back with the complete response. */
   send(request: string, hear: (answer: Answer) => void): void;
-  /** Sends a request and calls back when the head of its answer is there. */
+  /** Sends a request and calls back when the head of the response has arrived. */
   open(request: string, hear: (answer: Answer) => void): void;
   close(): void;
 }
 
-/** What came back: the head, and all that came after it, marks of chunks included. */
+/** A response: its head, and everything after it, including chunk headers. */
 export interface Answer {
   readonly head: string;
   readonly pieces: readonly Buffer[];
 }
 
-/** Connects. Rejects where nobody listens. */
+/** Connects. Rejects if nothing listens on the port. */
 export function openConnection(port: number): Promise<Connection> {
   return new Promise((resolve, reject) => {
     const socket = connect({ port, host: "127.0.0.1", noDelay: true });
@@ -59,11 +59,11 @@ export function openConnection(port: number): Promise<Connection> {
   });
 }
 
-/** Puts answers together. Quick for those that come in one piece, and not quadratic for large ones. */
+/** Assembles responses. Fast for those that arrive in one chunk, and not quadratic for large ones. */
 function createAnswers() {
   let head: string | null = null;
   let pieces: Buffer[] = [];
-  let missing = 0; // bytes of a body of known length; infinite where it ends by a mark of its own
+  let missing = 0; // bytes left of a body with a known length; infinite if the body has its own end marker
   let tail = "";
 
   function takeHead(chunk: Buffer): Buffer | null {
@@ -80,7 +80,7 @@ function createAnswers() {
   }
 
   return {
-    /** Takes what came. Returns an answer when it is whole, or its head if that is enough. */
+    /** Takes a chunk. Returns the response when it is complete, or its head if that is enough. */
     push(chunk: Buffer, headOnly: boolean): Answer | null {
       const body = head === null ? takeHead(chunk) : chunk;
       if (body === null || head === null) return null;

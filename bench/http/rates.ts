@@ -4,19 +4,22 @@ import { median } from "../statistics.ts";
 import { PEERS } from "./commands.ts";
 import type { HttpStage } from "./stage.ts";
 
-/** Something that takes calls. */
+/** Something that can be called. */
 export interface Taker {
-  /** The process in between, with all below it. Null where there is none. */
+  /** The process between client and server, with its descendants. Null if there is none. */
   readonly pid: number | null;
-  /** Makes so many calls. Returns how long they took, in milliseconds. */
+  /** Makes this many calls. Returns how long they took, in milliseconds. */
   call(count: number): Promise<number>;
 }
 
-/** Notes how many calls a second each takes, and what they cost the processes in between. They take turns in blocks. */
+/**
+ * Records how many calls per second each variant answers, and what they cost the processes in between. The variants
+ * take turns in blocks.
+ */
 export async function noteRates(stage: HttpStage, takers: ReadonlyMap<string, Taker>, note: Note): Promise<void> {
   const rates = new Map([...takers.keys()].map((variant) => [variant, [] as number[]]));
   for (let part = 0; part < WARM_PARTS; part++) {
-    // The same for everyone: once V8 has compiled them, those of others are up to twice as fast.
+    // The same for every variant: once V8 has compiled them, other proxies are up to twice as fast.
     await stage.inTurn(takers.values(), async ({ call }) => {
       await call(BLOCK);
     });
@@ -37,12 +40,15 @@ export async function noteRates(stage: HttpStage, takers: ReadonlyMap<string, Ta
   }
 }
 
-/** So many measured calls, or a tenth where somebody takes many times as long for each: the run should end some day. */
+/**
+ * The number of measured calls: a tenth for packages that take many times as long, so that the run ends in reasonable
+ * time.
+ */
 export function fewer(variant: string, calls: number): number {
   return PEERS.some((name) => name === variant) ? calls / 10 : calls;
 }
 
-/** How many calls are under way at any time. */
+/** How many calls are open at any time. */
 export const CONNECTIONS = 32;
 const WARM_PARTS = 2;
 const BLOCKS = 4;

@@ -12,7 +12,7 @@ const START = {
 } as const;
 const IDLE = { measure: "sessions", unit: "kB", subject: "fairlead" } as const;
 
-/** What the processes in between cost a processor, without their waiting. To be compared within a run only. */
+/** Processor time of the processes in between, without waiting. Comparable within one run only. */
 const WORK = {
   quantity: "processor",
   unit: "µs",
@@ -24,7 +24,7 @@ const WORK = {
 const BRIDGE = least(0.8, "≥ 0.8 × bare Node");
 const OTHERS = least(5, "≥ 5 ×");
 
-/** The table, line by line. */
+/** The rows of the table. */
 export const ROWS: readonly Row[] = [
   { ...LOAD, title: "HTTP→HTTP, 32 connections", compare: over("bare"), target: least(1.2, "≥ 1.2 × bare Node") },
   { ...LOAD, title: "… over direct", compare: over("direct"), target: null },
@@ -70,7 +70,7 @@ export const ROWS: readonly Row[] = [
   ...COUNTS.map((count) => grown("… processor time", count, ", processor")),
 ];
 
-/** What a bridge has to reach. */
+/** The rows of a bridge between transports. */
 function bridge(measure: string, title: string, peers: readonly string[]): Row[] {
   const rate = { measure, quantity: "rate", unit: "calls/s", subject: "fairlead" } as const;
   return [
@@ -80,7 +80,7 @@ function bridge(measure: string, title: string, peers: readonly string[]): Row[]
   ];
 }
 
-/** What a call costs with so many sessions: as it is with one, and over that with more. */
+/** The cost of a call with this many sessions: as measured for one session, as a ratio to that for more. */
 function grown(title: string, count: number, what: string): Row {
   const from = `${nameCount(COUNTS[0])}${what}`;
   const quantity = `${nameCount(count)}${what}`;

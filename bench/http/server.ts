@@ -6,16 +6,16 @@ import { ENVIRONMENT, type Place } from "../peer.ts";
 import { killFamily } from "../processes.ts";
 import { openConnection } from "./connection.ts";
 
-/** Something that listens. */
+/** A program that listens on a port. */
 export interface Server {
   readonly port: number;
-  /** Null where it was there before. */
+  /** Null if it was already running. */
   readonly pid: number | null;
-  /** Ends it and all it started, at once. */
+  /** Kills it and everything it started. */
   close(): Promise<void>;
 }
 
-/** Starts a program that listens on this port, and waits until it takes connections. */
+/** Starts a program that listens on this port, and waits until it accepts connections. */
 export async function startServer([program, ...args]: readonly string[], port: number, place: Place): Promise<Server> {
   const { file, descriptor } = place.stderr;
   const child = spawn(program, args, { stdio: ["ignore", descriptor, descriptor], env: ENVIRONMENT });
@@ -63,7 +63,7 @@ async function listens(port: number): Promise<boolean> {
   }
 }
 
-/** A port that nobody uses. */
+/** Finds a free port. */
 export async function findPort(): Promise<number> {
   const server = createServer();
   await new Promise<void>((resolve) => {

@@ -7,30 +7,30 @@ import type { Compose, Pair } from "./commands.ts";
 import { openConnection } from "./connection.ts";
 import { findPort, type Server, startServer } from "./server.ts";
 
-/** What a round has to work with. */
+/** What one round of a measure can use. */
 export interface HttpStage {
-  /** The measure's variants, as far as they are installed, and the other build where there is one. */
+  /** The measure's variants, as far as they are installed, and the other build if there is one. */
   readonly variants: readonly string[];
   readonly inTurn: InTurn;
-  /** The command line by which a variant would listen on a port. */
+  /** The command line of a variant that listens on a port. */
   command(pair: Pair, variant: string, port: number): readonly string[];
-  /** Starts what a command line says, until it takes connections. */
+  /** Runs a command line and waits until it accepts connections. */
   start(command: readonly string[], port: number): Promise<Server>;
-  /** Starts a variant. The bare server runs already. */
+  /** Starts a variant. The bare server is already running. */
   open(pair: Pair, variant: string): Promise<Server>;
-  /** Starts all variants with so many sessions each, does something with them, and ends them. */
+  /** Starts all variants with this many sessions each, calls `visit`, and ends them. */
   withAll(pair: Pair, sessions: number, visit: (served: ReadonlyMap<string, Served>) => Promise<void>): Promise<void>;
-  /** Starts all variants that clients reach by stdio, opens a session with each, does something, and ends them. */
+  /** Starts all variants that clients use by stdio, opens a session with each, calls `visit`, and ends them. */
   withPeers(visit: (peers: ReadonlyMap<string, Peer>) => Promise<void>): Promise<void>;
 }
 
-/** A running variant and the sessions clients have with it. */
+/** A running variant, and its clients' sessions. */
 export interface Served {
   readonly server: Server;
   readonly sessions: readonly Session[];
 }
 
-/** What a stage is made of. */
+/** Options of a stage. */
 interface StageOptions {
   readonly variants: readonly string[];
   readonly commands: Readonly<Record<Pair, Readonly<Record<string, Compose>>>>;
@@ -39,7 +39,7 @@ interface StageOptions {
   readonly random: () => number;
 }
 
-/** Sets the stage for a measure. */
+/** Makes the stage for a measure. */
 export function createHttpStage({ variants, commands, origin, place, random }: StageOptions): HttpStage {
   const isThere = (variant: string): boolean => variant !== "nginx" || commands.http["nginx"] !== undefined;
   const direct: Server = { port: origin, pid: null, close: async () => {} };
@@ -81,7 +81,7 @@ export function createHttpStage({ variants, commands, origin, place, random }: S
   return stage;
 }
 
-/** Opens so many sessions at a port, one after the other. */
+/** Opens this many sessions at a port, one after the other. */
 export async function openSessions(port: number, count: number): Promise<Session[]> {
   const connection = await openConnection(port);
   const sessions: Session[] = [];

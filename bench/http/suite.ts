@@ -25,7 +25,7 @@ const TITLES: Readonly<Record<string, string>> = {
   ...Object.fromEntries(PEERS.map((name) => [name, name])),
 };
 
-/** HTTP on one side or both. */
+/** The suite for HTTP on one side or both. */
 export const HTTP: Suite<HttpStage> = {
   command: "npm run bench -- http",
   about:
@@ -58,7 +58,7 @@ function isPeer(variant: string): boolean {
   return PEERS.some((name) => name === variant);
 }
 
-/** The HTTP server behind everything: one for the whole run. */
+/** Starts the HTTP server behind all variants, once for the whole run. */
 async function startOrigin({ root, parsing, place }: Ground): Promise<number> {
   const port = await findPort();
   const program = join(root, "bench", "programs", "http-echo.cjs");

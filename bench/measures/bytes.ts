@@ -2,7 +2,7 @@ import type { Measure } from "../measure.ts";
 import { median } from "../statistics.ts";
 import { fetchBytes } from "./large.ts";
 
-/** Answers from 1 kB to 10 MB: what each byte costs beyond the cost of a small answer. */
+/** Responses from 1 kB to 10 MB: the cost of each byte beyond the cost of a small response. */
 export const bytes: Measure = {
   name: "bytes",
   variants: ["direct", "cat", "pipe", "parse", "fairlead"],
@@ -10,7 +10,7 @@ export const bytes: Measure = {
     await stage.withAll(async (peers) => {
       const times = new Map([...peers.keys()].map((variant) => [variant, SIZES.map(() => [] as number[])]));
       for (let turn = -1; turn < TURNS; turn++) {
-        // All sizes in every turn, so that what is subtracted was measured in the same breath.
+        // All sizes in every turn, so that the value that is subtracted was measured at nearly the same time.
         for (const [nth, { size, calls }] of SIZES.entries()) {
           await stage.inTurn(peers, async ([variant, peer]) => {
             for (let call = 0; call < calls; call++) {
@@ -30,7 +30,7 @@ export const bytes: Measure = {
   },
 };
 
-/** The sizes, the fixed cost first; the last is just under the limit of 10 MiB. Calls are in each turn. */
+/** The sizes, with the fixed cost first; the last is just under the limit of 10 MiB. `calls` is the number per turn. */
 export const SIZES = [
   { name: "fixed", size: 100, calls: 200 },
   { name: "1 kB", size: 1_000, calls: 200 },

@@ -2,7 +2,10 @@ import type { Measure } from "../measure.ts";
 import { between, processorTime } from "../processes.ts";
 import { composeCount, nextId, NOTIFICATION } from "../messages.ts";
 
-/** Notifications in one direction, as fast as they are taken, by fresh processes: until the server says it has them all. */
+/**
+ * Notifications in one direction, as fast as they are read, in new processes: until the server reports that it has all
+ * of them.
+ */
 export const flood: Measure = {
   name: "flood",
   variants: ["direct", "cat", "pipe", "parse", "fairlead", "filter"],

@@ -3,7 +3,7 @@ import { composeCall, nextId } from "../messages.ts";
 import type { Peer } from "../peer.ts";
 import { median } from "../statistics.ts";
 
-/** Answers of 8 MB in several shapes, from the request to the last byte. */
+/** Responses of 8 MB in several shapes, from the request to the last byte. */
 export const large: Measure = {
   name: "large",
   variants: ["direct", "cat", "pipe", "parse", "fairlead"],
@@ -23,7 +23,7 @@ export const large: Measure = {
   },
 };
 
-/** Asks for one answer of a size and shape. Returns how long it took, in milliseconds. */
+/** Requests one response of a size and shape. Returns how long it took, in milliseconds. */
 export async function fetchBytes(peer: Peer, size: number, shape: string): Promise<number> {
   const before = peer.heard;
   const began = performance.now();
@@ -34,7 +34,7 @@ export async function fetchBytes(peer: Peer, size: number, shape: string): Promi
   return time;
 }
 
-/** Shapes of a large answer, as the echo server knows them. */
+/** The shapes of a large response that the echo server supports. */
 const SHAPES = ["string", "escaped", "rows", "unicode"] as const;
 const SIZE = 8_000_000;
 const WARM = 2;

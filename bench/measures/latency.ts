@@ -5,7 +5,10 @@ import { between, processorTime } from "../processes.ts";
 import { median, quantile } from "../statistics.ts";
 import type { Variant } from "../variants.ts";
 
-/** Calls one at a time: what somebody waits for an answer. All variants run side by side and take turns in small blocks. */
+/**
+ * One call at a time: how long a client waits for a response. All variants run side by side and take turns in small
+ * blocks.
+ */
 export const latency: Measure = {
   name: "latency",
   variants: ["direct", "cat", "pipe", "parse", "fairlead", "filter"],
@@ -20,7 +23,7 @@ export const latency: Measure = {
       const before = new Map([...added].map(([variant, pids]) => [variant, processorTime(pids)]));
       for (let block = 0; block < BLOCKS; block++) {
         await stage.inTurn(peers, async ([variant, peer]) => {
-          // The first calls after a pause find everything asleep and the caches full of others' data.
+          // After a pause the first calls find sleeping processes and caches full of other data.
           times.get(variant)?.push(...(await callInTurn(peer, SETTLE + BLOCK)).subarray(SETTLE));
         });
       }
@@ -34,7 +37,7 @@ export const latency: Measure = {
   },
 };
 
-/** Lets every variant answer so many calls that V8 has compiled what is hot. */
+/** Makes so many calls to every variant that V8 has compiled the hot code. */
 export async function warmUp(stage: Stage, peers: ReadonlyMap<Variant, Peer>): Promise<void> {
   for (let part = 0; part < WARM_PARTS; part++) {
     await stage.inTurn(peers.values(), async (peer) => {
@@ -43,7 +46,7 @@ export async function warmUp(stage: Stage, peers: ReadonlyMap<Variant, Peer>): P
   }
 }
 
-/** Calls before anything is measured, for each variant in each round. */
+/** The number of calls before measuring, for each variant in each round. */
 const WARM_CALLS = 3000;
 const WARM_PARTS = 3;
 const COLD_CALLS = 100;

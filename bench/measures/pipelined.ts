@@ -4,7 +4,7 @@ import { between, processorTime } from "../processes.ts";
 import { median } from "../statistics.ts";
 import type { Variant } from "../variants.ts";
 
-/** Many calls under way at once: how many are answered in a second. */
+/** Many open calls at once: how many are answered per second. */
 export const pipelined: Measure = {
   name: "pipelined",
   variants: ["direct", "cat", "pipe", "parse", "fairlead", "filter"],

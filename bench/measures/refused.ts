@@ -4,7 +4,7 @@ import { quantile } from "../statistics.ts";
 import type { Variant } from "../variants.ts";
 import { warmUp } from "./latency.ts";
 
-/** What the filter answers by itself, next to what the bare server takes for the same question. */
+/** Requests that the filter answers itself, compared with the bare server's time for the same requests. */
 export const refused: Measure = {
   name: "refused",
   variants: ["direct", "pipe", "filter"],
@@ -37,7 +37,7 @@ export const refused: Measure = {
   },
 };
 
-/** The bare server answers both: it hides nothing. */
+/** The bare server answers both, because it hides nothing. */
 function check(name: string, variant: Variant, answer: Buffer): void {
   if (variant === "filter" && name === "denied" && !answer.includes('"error":{"code":-32601')) {
     throw new Error(`not denied: ${answer.toString("latin1")}`);

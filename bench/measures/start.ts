@@ -2,7 +2,7 @@ import type { Measure } from "../measure.ts";
 import { composeList, nextId } from "../messages.ts";
 import { median } from "../statistics.ts";
 
-/** From starting the processes to the first answered `tools/list`. */
+/** From starting the processes to the first response to `tools/list`. */
 export const start: Measure = {
   name: "start",
   variants: ["direct", "cat", "pipe", "parse", "fairlead", "filter"],

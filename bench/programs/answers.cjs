@@ -1,6 +1,6 @@
-// What the servers behind every measurement say.
+// The responses of the servers behind every measurement.
 
-/** The result of a request, by what stands before its id: text, or for a large one the bytes of it. */
+/** The result for a request, chosen by the text before its id: a string, or the bytes of a large result. */
 exports.answer = function answer(request, notifications) {
   if (request.startsWith('{"method":"tools/list"')) return TOOLS;
   if (request.startsWith('{"method":"tools/call","params":{"name":"count"')) {
@@ -11,7 +11,7 @@ exports.answer = function answer(request, notifications) {
   return wanted === null ? HELLO : body(Number(wanted[1]), wanted[2]);
 };
 
-/** Any request spelled as ours are, for clients that write the id or the arguments in other places. */
+/** Rewrites a request in our own spelling, for clients that write the id or the arguments in other places. */
 exports.respell = function respell(text) {
   const { method, params, id } = JSON.parse(text);
   const request = JSON.stringify({ method, ...(params === undefined ? {} : { params }), jsonrpc: "2.0" });
@@ -36,7 +36,7 @@ const TOOLS = JSON.stringify({
   ),
 });
 
-// Made once and kept: making them is no part of what is measured.
+// Made once and kept, because making them must not be measured.
 const bodies = new Map();
 
 function body(size, shape) {
@@ -51,11 +51,11 @@ function body(size, shape) {
 }
 
 const SHAPES = {
-  // Prose without anything to escape, in one string.
+  // Prose in one string, without anything to escape.
   string: (size) => content(fill("The quick brown fox jumps over the lazy dog. ", size)),
-  // JSON in a string, as tools that return JSON as text do: an escape every few bytes.
+  // JSON in a string, as some tools return it: an escape every few bytes.
   escaped: (size) => content(fill('{"a":"line\\n","b":"c\\td"}\n', size)),
-  // Lines of text, as tools that read files do.
+  // Lines of text, as tools that read files return them.
   lines: (size) => content(fill("The quick brown fox jumps over the lazy dog, and runs.\n", size)),
   // Characters of two and three bytes.
   unicode: (size) => content(fill("Größe – “naïve” façade, 東京 und Zürich. ", size)),
@@ -77,7 +77,7 @@ function content(text) {
   return JSON.stringify({ content: [{ type: "text", text }] });
 }
 
-/** A text repeated until its JSON is as large as wanted, less the result around it. */
+/** A text repeated until its JSON has the requested size, minus the result around it. */
 function fill(text, size) {
   const bytes = Buffer.byteLength(JSON.stringify(text)) - 2;
   return text.repeat(Math.max(1, Math.floor((size - 40) / bytes)));

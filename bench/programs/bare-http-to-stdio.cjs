@@ -1,4 +1,4 @@
-// The least a bridge from HTTP to stdio can be: one child, and each answer to whoever asked under its id.
+// The minimal bridge from HTTP to stdio: one child process, and each response goes to the request with its id.
 //   node bare-http-to-stdio.cjs <port> <command> [args…]
 const http = require("node:http");
 const { spawn } = require("node:child_process");

@@ -1,4 +1,4 @@
-// The least a reverse proxy in Node can be: it hands requests and answers on and looks at none of them.
+// The minimal reverse proxy in Node: it forwards requests and responses without reading them.
 //   node bare-proxy.cjs <port> <port of the server>
 const http = require("node:http");
 

@@ -1,4 +1,4 @@
-// The least a server in Node can be: it answers by itself. What bare Node takes to start.
+// The minimal server in Node: it answers by itself. It shows how long bare Node takes to start.
 //   node bare-server.cjs <port>
 const http = require("node:http");
 

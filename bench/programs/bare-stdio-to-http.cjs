@@ -1,4 +1,4 @@
-// The least a bridge from stdio to HTTP can be: a POST for each line, and the answers in the order they come.
+// The minimal bridge from stdio to HTTP: a POST for each line, and the responses in the order of arrival.
 //   node bare-stdio-to-http.cjs <url>
 const http = require("node:http");
 

@@ -1,2 +1,2 @@
-// Loaded before the command where memory is weighed: collects all garbage when told to by a signal.
+// Loaded before the command when memory is measured: collects all garbage on a signal.
 process.on("SIGUSR2", () => globalThis.gc());

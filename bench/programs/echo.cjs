@@ -1,7 +1,7 @@
 // The server behind every measurement. It answers each request once and counts notifications.
-// Light, so that what stands in front of it shows: it reads no more of a line than it needs, and
-// expects messages as the SDKs write them, the method first and the id last. With --parse it does on top
-// what most servers do, and parses every line.
+// It is fast, so that the cost of what is in front of it shows: it reads no more of a line than it needs, and expects
+// messages as the SDKs write them, with the method first and the id last. With --parse it also parses every line, as
+// most servers do.
 const { answer, respell } = require("./answers.cjs");
 
 const LF = 0x0a;
@@ -38,7 +38,7 @@ stdin.on("data", (chunk) => {
   if (answers !== "") stdout.write(answers, "latin1");
 });
 
-/** What is asked and under which id; no id for a notification. */
+/** The method of a request and its id; a notification has no id. */
 function readLine(bytes, start, end) {
   if (bytes[start + 2] !== LETTER_M) return respell(bytes.utf8Slice(start, end)); // some bridges write the id first
   const idStart = startOfId(bytes, end - 1);
@@ -50,7 +50,7 @@ function readLine(bytes, start, end) {
 const LETTER_M = 0x6d;
 const NOTIFICATION = { request: "", id: undefined };
 
-/** Where the digits of `"id":7}` begin, given the place of the brace; -1 where there are none. */
+/** The index of the first digit in `"id":7}`, given the index of the brace; -1 if there is no id. */
 function startOfId(bytes, brace) {
   let at = brace;
   while (bytes[at - 1] >= 0x30 && bytes[at - 1] <= 0x39) at--;

@@ -1,7 +1,7 @@
-// The same server by Streamable HTTP, with answers as JSON: the origin behind every measurement of HTTP.
+// The same server over Streamable HTTP, with JSON responses: the server behind every measurement of HTTP.
 //   node http-echo.cjs <port> [--parse]
-// Light, so that what stands in front of it shows: it works on the socket itself, finds the length of
-// a body and the id at its end, and reads no more. Sessions are checked for being named, and not kept.
+// It is fast, so that the cost of what is in front of it shows: it uses the socket directly, finds the length of a body
+// and the id at its end, and reads no more. It checks that a session id is present, but keeps no sessions.
 const net = require("node:net");
 const { answer, respell } = require("./answers.cjs");
 
@@ -27,7 +27,7 @@ net
   })
   .listen(Number(process.argv[2]), "127.0.0.1", 4096);
 
-/** Answers the first request in these bytes. Returns how many it took; none where it is not all there. */
+/** Answers the first request in these bytes. Returns how many bytes it used; none if the request is incomplete. */
 function takeRequest(socket, bytes) {
   const end = bytes.indexOf("\r\n\r\n");
   if (end < 0) return 0;
@@ -37,7 +37,7 @@ function takeRequest(socket, bytes) {
   if (bytes.length < begin + length) return 0;
   if (/\r\ntransfer-encoding:/i.test(head)) return refuse(socket, "411 Length Required", bytes.length);
   const hasSession = /\r\nmcp-session-id: *\S/i.test(head);
-  // Clients that look for a login elsewhere must hear that there is none.
+  // Clients that look for OAuth metadata must be told that there is none.
   if (!head.startsWith("/mcp ", head.indexOf(" ") + 1)) return refuse(socket, "404 Not Found", begin + length);
   if (head.startsWith("POST")) takeMessage(socket, bytes.latin1Slice(begin, begin + length), hasSession);
   else if (head.startsWith("GET")) socket.write(STREAM);
@@ -63,7 +63,7 @@ function takeMessage(socket, text, hasSession) {
   socket.uncork();
 }
 
-/** What is asked and under which id; no id for a notification. */
+/** The method of a request and its id; a notification has no id. */
 function readMessage(text) {
   if (!text.startsWith('{"method"')) return respell(text); // some bridges write the id first
   const id = /"id":(\d+)\}$/.exec(text.slice(-24));

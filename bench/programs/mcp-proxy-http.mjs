@@ -1,5 +1,5 @@
-// mcp-proxy from HTTP to HTTP. Its command only speaks to commands; this is what the command does,
-// with the library's own functions and its defaults, and a server at a URL in place of a command.
+// mcp-proxy from HTTP to HTTP. Its command supports only servers on stdio; this does the same with the library's own
+// functions and its defaults, and with a server at a URL.
 //   node mcp-proxy-http.mjs <port> <url>
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";

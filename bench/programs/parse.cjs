@@ -1,4 +1,4 @@
-// What a relay that reads messages usually is: it keeps a line until it is whole, parses it, and hands it on.
+// The usual relay that reads messages: it keeps a line until it is complete, parses it, and forwards it.
 const { spawn } = require("node:child_process");
 
 const [program, ...args] = process.argv.slice(2);

@@ -1,4 +1,4 @@
-// The least a relay in Node can be: it hands bytes on and looks at none of them.
+// The minimal relay in Node: it forwards bytes without reading them.
 const { spawn } = require("node:child_process");
 
 const [program, ...args] = process.argv.slice(2);

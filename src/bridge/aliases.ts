@@ -8,14 +8,14 @@ import { eachElement, findMember, readString } from "../message/members.ts";
 import { type Message, openMessage, type Payload, whole } from "../message/message.ts";
 import type { Call } from "../session/call.ts";
 
-/** What the sender of a request called it. */
+/** The id and the progress token that the client gave its request. */
 export interface Named {
   readonly call: Call;
   /** The progress token: JSON text, as latin1. */
   readonly token: string | null;
 }
 
-/** The number we gave the request that a message of the server's is about. */
+/** The number that the proxy gave the request which a server's message refers to. */
 export function numberOf(message: Message): number | null {
   const { bytes, envelope } = message;
   if (envelope.kind === "result" || envelope.kind === "error") return numberIn(envelope.id);
@@ -26,15 +26,15 @@ export function numberOf(message: Message): number | null {
   return Number.isSafeInteger(number) ? number : null;
 }
 
-/** The number that an answer's id is: some servers make a text of it. */
+/** The number in a response's id. Some servers return the number as a string. */
 export function numberIn(id: Id | null): number | null {
   if (id === null || typeof id.key !== "number") return null;
   return id.quoted === null || id.quoted === `"${id.key}"` ? id.key : null;
 }
 
 /**
- * The numbers of the requests that a message was meant to answer which cannot be passed on: it cannot be read, its id is
- * another spelling of ours, or it is a batch, which this era does not have.
+ * The numbers of the requests that a message was meant to answer although it cannot be forwarded: it cannot be read,
+ * its id is spelled differently from ours, or it is a batch, which this era does not have.
  */
 export function numbersMeant(message: Message): number[] {
   const { bytes, start, end, envelope } = message;
@@ -42,7 +42,7 @@ export function numbersMeant(message: Message): number[] {
   const found: number[] = [];
   let looked = 0;
   eachElement(bytes, { start: bytes.indexOf("[", start), end }, (from, to) => {
-    // Not of a batch inside of a batch: each level would be read again.
+    // Batches inside a batch are skipped: each level would be read again.
     if (bytes[from] === OPEN_OBJECT)
       found.push(...numbersMeant(openMessage({ bytes, start: from, end: to, ascii: false }, "down", "allow")));
     return ++looked < MAX_LOOKED_AT;
@@ -50,10 +50,10 @@ export function numbersMeant(message: Message): number[] {
   return found;
 }
 
-/** So many messages of a batch are looked at. */
+/** At most this many messages of a batch are examined. */
 const MAX_LOOKED_AT = 10_000;
 
-/** Gives a request a number of ours in place of its id and of its progress token. */
+/** Replaces a request's id and progress token with a number chosen by the proxy. */
 export function rename(message: Message, number: number): { payload: Buffer; token: string | null } {
   const { bytes, start, end } = message;
   const edits: Edit[] = [];
@@ -67,14 +67,14 @@ export function rename(message: Message, number: number): { payload: Buffer; tok
   return { payload: splice({ ...message, start, end }, edits), token: text };
 }
 
-/** Puts back what the sender of a request called it. */
+/** Puts the client's own id and progress token back. */
 export function restore(message: Message, number: number, { call, token }: Named): Payload {
   const { envelope } = message;
   const edits: Edit[] = [];
   const put = (span: Span | null, text: string | null): void => {
     if (span === null || text === null) return;
     const given = message.bytes.toString("latin1", span.start, span.end);
-    // Some servers make a text of a number: then it is one for the sender too.
+    // Some servers return a number as a string. Then the client gets a string too.
     const isQuoted = given === `"${number}"`;
     if (given !== String(number) && !isQuoted) return;
     const by = isQuoted && !text.startsWith('"') ? `"${text}"` : text;
@@ -92,7 +92,7 @@ export function restore(message: Message, number: number, { call, token }: Named
   return whole(splice(message, edits));
 }
 
-/** A request's progress token, or that of a notification of progress. */
+/** The progress token of a request or of a progress notification. */
 function tokenOf({ bytes, envelope }: Message): Span | null {
   if (!("params" in envelope) || envelope.params === null) return null;
   if (envelope.kind === "notification") {
@@ -104,7 +104,9 @@ function tokenOf({ bytes, envelope }: Message): Span | null {
   return meta === null ? null : findMember(bytes, meta, "progressToken");
 }
 
-/** The subscription that a message belongs to: it is called like the request that opened it. */
+/**
+ * The id of the subscription that a message belongs to. It equals the id of the request that opened the subscription.
+ */
 function subscriptionOf({ bytes, envelope }: Message): Span | null {
   const holder =
     envelope.kind === "notification" ? envelope.params : envelope.kind === "result" ? envelope.result : null;
@@ -112,13 +114,13 @@ function subscriptionOf({ bytes, envelope }: Message): Span | null {
   return meta === null ? null : findMember(bytes, meta, META_KEYS.subscriptionId);
 }
 
-/** The request that a server says it has given up. */
+/** The id of the request that the server cancels. */
 function cancelledBy({ bytes, envelope }: Message): Span | null {
   if (envelope.kind !== "notification" || envelope.method.name !== "notifications/cancelled") return null;
   return envelope.params === null ? null : findMember(bytes, envelope.params, "requestId");
 }
 
-/** Whether the sender of a request wants to hear what the server logs meanwhile. */
+/** Whether the client asked to receive the server's log messages for this request. */
 export function wantsLog({ bytes, envelope }: Message): boolean {
   if (envelope.kind !== "request" || envelope.params === null) return false;
   const meta = findMember(bytes, envelope.params, "_meta");

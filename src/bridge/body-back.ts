@@ -9,31 +9,33 @@ import { createPieces, type Pieces } from "../wire/pieces.ts";
 import { INVALID, refusedWith } from "./answers.ts";
 import type { Seat } from "./seats.ts";
 
-/** What goes back to a client in place of a server's body. */
+/** What is sent to a client in place of a server's body. */
 export interface JudgedBody {
   readonly status: number;
   readonly body: Buffer;
-  /** Whose it is: the server's, byte for byte; the server's, changed; or ours instead of it. */
+  /**
+   * "server": the server's body, byte for byte. "changed": the server's body, changed. "ours": composed by the proxy.
+   */
   readonly origin: "server" | "changed" | "ours";
 }
 
-/** Collects a body, as far as it is not too large. */
+/** Collects a body up to a size limit. */
 export interface BodyCollector {
   push(chunk: Buffer): void;
-  /** Whether so much has come that it is given up: it may never end. */
+  /** Whether the body has passed the limit after which the proxy stops reading it. It may never end. */
   isHopeless(): boolean;
-  /** How much memory it takes up now. */
+  /** How many bytes of memory it uses now. */
   weight(): number;
-  /** The whole body; null where it was too large, with what could be told of it. */
+  /** The whole body; or null for a body that was too large, with what could be read of it. */
   end(): { readonly body: Buffer } | { readonly body: null; readonly gist: GistReader; readonly bytes: number };
 }
 
-/** Makes a collector for at most `maxBytes`. What is larger is followed up to `maxBufferBytes`. */
+/** Makes a collector that keeps at most `maxBytes`. A larger body is read up to `maxBufferBytes` without being kept. */
 export function createBodyCollector(maxBytes: number, maxBufferBytes: number = MAX_BUFFER_BYTES): BodyCollector {
   return new Collector(maxBytes, maxBufferBytes);
 }
 
-/** A class, because there is one for every answer, and most come in one piece. */
+/** A class, because one is made for every response and most responses arrive in one chunk. */
 class Collector implements BodyCollector {
   readonly #maxBytes: number;
   readonly #maxBufferBytes: number;
@@ -83,20 +85,20 @@ class Collector implements BodyCollector {
 
 const NOTHING = Buffer.alloc(0);
 
-/** What a body belongs to. */
+/** The response that a body belongs to. */
 export interface BodyOptions {
   readonly seat: Seat;
   readonly exchange: Exchange;
   /** The calls it should answer. */
   readonly calls: readonly Call[];
   readonly status: number;
-  /** Whether it says itself that it is JSON. */
+  /** Whether its Content-Type is JSON. */
   readonly isJson: boolean;
 }
 
 /**
- * Judges the body of a response, and gives back what becomes of it: at once, or when something has been waited for. Whoever
- * waits for it gets exactly one answer, whatever it is.
+ * Judges the body of a response and passes the result to `give`: at once, or later if a rule has to wait. Each of the
+ * calls gets exactly one response.
  */
 export function judgeBody(
   collected: ReturnType<BodyCollector["end"]>,
@@ -106,7 +108,7 @@ export function judgeBody(
   const { seat, exchange, calls, status, isJson } = options;
   const { passage, session } = seat;
   const finish = (judged: JudgedBody): void => {
-    // What was not answered here will not be answered anywhere.
+    // A call that this body does not answer will not be answered anywhere else.
     for (const call of calls) session.calls.up.close(call);
     give(judged);
   };
@@ -117,10 +119,10 @@ export function judgeBody(
   }
   const { body } = collected;
   if (!isJson || body.length === 0 || isRedirect(status)) return finish(refuse(options));
-  // What a server says to somebody who has to log in is not always a message.
+  // The body of a 401 or 403 is often an OAuth error, which is not a JSON-RPC message.
   if ((status === 401 || status === 403) && isPlainObject(body)) return finish({ status, body, origin: "server" });
   passOn(passage, whole(body), "down", exchange, ({ onward }) => {
-    // A message that answers nobody, where somebody waits for nothing else.
+    // The message does not answer the calls that this response belongs to.
     const isNone = onward === "nothing" || calls.some((call) => session.calls.up.find(call.id.key) === call);
     if (isNone) finish(refuse(options));
     else if (onward === "untouched") finish({ status, body, origin: "server" });
@@ -135,18 +137,18 @@ export function judgeBody(
 
 function refuse({ seat, calls, status }: BodyOptions): JudgedBody {
   const error = status >= 300 ? refusedWith(status) : INVALID;
-  // Whoever was told already by the way was told in vain: nothing of that reaches the client from here.
+  // Responses that the proxy composed earlier for these calls were not sent, so compose them again.
   const answers = calls.map((call) => seat.passage.giveUpOn(call, "up", error) ?? composeError(call.id, error));
   const body = composeBatch(answers) ?? composeError(null, error);
   return { status: soundStatus(status), body, origin: "ours" };
 }
 
-/** Whether somebody is sent elsewhere. Clients that followed would leave us behind. */
+/** Whether a status is a redirect. A client that followed it would bypass the proxy. */
 export function isRedirect(status: number): boolean {
   return status >= 300 && status < 400 && status !== 304;
 }
 
-/** A success with a body that is none was no success. */
+/** A success status with a body that is not valid becomes 502. */
 function soundStatus(status: number): number {
   return status >= 400 ? status : 502;
 }

@@ -1,13 +1,13 @@
 import type { UpstreamCall } from "../link/upstream/pool.ts";
 
-/** Stops a server's response as long as anybody wants it to stop: its reader is slow, or memory is short. */
+/** Pauses a server's response while at least one reason to pause remains: its reader is slow, or memory is short. */
 export interface Brake {
   readonly pause: () => void;
-  /** Said once for each pause. */
+  /** Call once for each `pause`. */
   readonly resume: () => void;
 }
 
-/** Makes a brake for a call. */
+/** Makes a brake for one request to the server. */
 export function createBrake(call: Pick<UpstreamCall, "pause" | "resume">): Brake {
   let holds = 0;
   return {

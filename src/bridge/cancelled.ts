@@ -1,7 +1,7 @@
 import { findMember } from "../message/members.ts";
 import type { Message } from "../message/message.ts";
 
-/** The id of the request that a cancellation is about, as it is spelled; null where it names none. */
+/** The id of the request that a cancellation refers to, as it was spelled; null if it has none. */
 export function cancelledId({ bytes, envelope }: Message): string | null {
   if (envelope.kind !== "notification" || envelope.params === null) return null;
   const id = findMember(bytes, envelope.params, "requestId");

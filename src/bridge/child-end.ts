@@ -11,35 +11,38 @@ import { isBlank, type LineSink } from "../wire/lines.ts";
 import type { Tap } from "../wire/tap.ts";
 import type { ServerEnd, ServerListener } from "./server-end.ts";
 
-/** What a session with a child process is made of. */
+/** Options of a session with a child process. */
 export interface ChildEndOptions {
   readonly child: ChildServer;
   readonly listener: ServerListener;
   readonly maxMessageBytes: number;
-  /** Bytes of a message that is too large after which it is given up, also where it has not ended. */
+  /** The proxy stops reading a message that is too large after this many bytes, even if the message has not ended. */
   readonly maxBufferBytes?: number | undefined;
   readonly graceMs: number;
-  /** Sees the bytes of the child; null where nothing is attached. */
+  /** Receives a copy of the child's bytes; null if nothing is attached. */
   readonly tap?: Tap | null;
-  /** The process ended by itself. */
+  /** Called when the process ended by itself. */
   readonly onEnd: () => void;
 }
 
 const ROUTED: Exchange = { ...LINES, routed: true };
 
-/** A session with a child process that has been started. */
+/** Makes a session with a child process that is already running. */
 export function createChildEnd(options: ChildEndOptions): ServerEnd {
   const { child, listener, maxMessageBytes, maxBufferBytes, graceMs, tap = null, onEnd } = options;
   const tapped = tapPair(tap, "server", "child");
   let isOver = false;
   const toServer = createOutlet(child.stdin, () => {}, tapped?.out);
-  let sent = 0; // how many messages went to the server
+  let sent = 0; // number of messages sent to the server
   let finishFeed: (() => void) | undefined;
   const fed = new Promise<void>((resolve) => {
     finishFeed = resolve;
   });
 
-  /** Hands on what the server said. What is sent to it meanwhile is an answer of ours, which it has to read. */
+  /**
+   * Hands a message of the server to the listener. Anything sent to the server meanwhile is a response that it has to
+   * read.
+   */
   function hand(tell: () => void): void {
     const before = sent;
     tell();
@@ -65,7 +68,10 @@ export function createChildEnd(options: ChildEndOptions): ServerEnd {
     onEnd: () => finishFeed?.(),
   });
 
-  /** Closes its stdin and gives it a while, with all it started: the process we started may only be a wrapper. */
+  /**
+   * Closes stdin and waits until the process and everything it started have exited, or until the grace period ends. The
+   * process that the proxy started may only be a wrapper.
+   */
   async function finish(): Promise<void> {
     const until = Date.now() + graceMs;
     toServer.end();
@@ -83,7 +89,7 @@ export function createChildEnd(options: ChildEndOptions): ServerEnd {
   void child.ended.then(async () => {
     if (isOver) return;
     isOver = true;
-    // The last of what it said; for a client that is slow to read it, a while longer.
+    // Wait for the rest of the child's output; longer if the client is slow to read it.
     await Promise.race([fed, delay(LEFTOVER_MS)]);
     if (listener.isFull) await Promise.race([fed, delay(graceMs, undefined, { ref: false })]);
     onEnd();
@@ -113,10 +119,13 @@ export function createChildEnd(options: ChildEndOptions): ServerEnd {
 
 const LEFTOVER_MS = 50;
 
-/** Starts children for sessions. The first is ready before anybody asks, which shows at once whether it can run. */
+/**
+ * Starts child processes for sessions. The first is started in advance, which shows at once whether the command can
+ * run.
+ */
 export interface Nursery {
   take(): Promise<ChildServer>;
-  /** Ends the one that waits. */
+  /** Ends the child process that was started in advance. */
   close(): void;
 }
 

@@ -1,6 +1,6 @@
 import type { Visit } from "../link/http/door.ts";
 
-/** A way in for clients by HTTP, whatever stands behind it. */
+/** An entry point for HTTP clients, whatever the transport of the server. */
 export interface ClientSide {
   /** Takes a request. False where its path does not belong to this side. */
   visit(visit: Visit): boolean;
@@ -8,9 +8,9 @@ export interface ClientSide {
   owes(): boolean;
   /** Tells clients that the tools have changed. */
   announce(): void;
-  /** Answers pending requests with an error, ends the sessions, and gives servers that are ours the time they need. */
+  /** Answers open calls with an error, ends the sessions, and gives child processes time to exit. */
   close(): Promise<void>;
-  /** Ends it now. */
+  /** Ends it without waiting. */
   destroy(): void;
 }
 
@@ -18,17 +18,17 @@ export interface ClientSide {
 export interface Paths {
   /** Streamable HTTP. */
   readonly mcp: string;
-  /** The transport of 2024-11-05: its stream, and where its messages are sent. */
+  /** The HTTP+SSE transport of 2024-11-05: the path of its event stream, and the path for its messages. */
   readonly sse: string;
   readonly messages: string;
 }
 
-/** The paths below a base, which is empty or begins with a slash and does not end with one. */
+/** The paths below a base path. The base is empty, or begins with a slash and does not end with one. */
 export function pathsBelow(base: string): Paths {
   return { mcp: `${base}/mcp`, sse: `${base}/sse`, messages: `${base}/messages` };
 }
 
-/** Makes one side of several. A request belongs to the first that takes it. */
+/** Joins several sides into one. The first side that accepts a request serves it. */
 export function joinSides(sides: readonly ClientSide[]): ClientSide {
   return {
     visit: (visit) => sides.some((side) => side.visit(visit)),

@@ -4,16 +4,16 @@ import type { Call } from "../session/call.ts";
 import type { Exchange } from "../session/exchange.ts";
 import { callsOf } from "./server-end.ts";
 
-/** What leaves for the server after a client's message was judged. */
+/** What is sent to the server after a client's message was judged. */
 export interface Departure {
   readonly bytes: Buffer;
-  /** The message that these bytes are. */
+  /** The message in these bytes. */
   readonly about: Message;
   /** The calls that it opens. */
   readonly calls: readonly Call[];
 }
 
-/** What leaves of a message, as it came or changed; null where nothing does. */
+/** What is sent to the server for a message, unchanged or changed; null if nothing is sent. */
 export function departureOf(
   outcome: Outcome,
   { bytes, start, end }: Payload,

@@ -3,7 +3,7 @@ import { answerMemory, countIn, readerOf } from "../link/memory.ts";
 import { createOutlet, type Outlet } from "../relay/outlet.ts";
 import { frameMessage } from "./stream-back.ts";
 
-/** An event stream of our own to a client. */
+/** An event stream that the proxy writes to a client. */
 export interface EventStream {
   readonly outlet: Outlet;
   readonly response: ServerResponse;
@@ -11,11 +11,14 @@ export interface EventStream {
   end(): void;
 }
 
-/** How often a silent stream says that it is still there: clients and what lies between give up on silence. */
+/**
+ * How often a comment is sent on a silent stream: clients and intermediaries close connections that are silent for
+ * long.
+ */
 const KEEP_ALIVE_MS = 15_000;
 const COMMENT = Buffer.from(": keepalive\n\n");
 
-/** Begins a stream. Its head leaves at once. */
+/** Begins a stream and sends its response head at once. */
 export function beginStream(response: ServerResponse, headers: readonly string[], onClose: () => void): EventStream {
   response.writeHead(200, [
     "Content-Type",

@@ -1,66 +1,76 @@
 import type { Call } from "../session/call.ts";
 
 /**
- * Which calls may be answered after each event of a session's streams. A client that lost a stream resumes it by the id of
- * the last event it has seen, and the server sends again what came after it on that stream. Only the calls of that stream
- * that were not answered before the event can be answered there. An answer that went by its request's id alone could be an
- * old one, for another request that had the same id; so once an id is used again, nothing on an older stream answers to it.
+ * Keeps which calls may be answered after each event of a session's streams. A client that lost a stream resumes it
+ * with the id of the last event it received, and the server sends again what followed on that stream. Only calls of
+ * that stream that were not answered before the event may be answered there. Matching by request id alone is not
+ * enough: the response could be an old one, for an earlier request with the same id. So once an id is used again, no
+ * response on an older stream can match it.
  */
 export interface EventTrail {
   /** Watches a new stream, on which these calls may be answered. */
   open(calls: readonly Call[]): WatchedStream;
-  /** Watches a stream that is resumed after an event. Nothing is answered on it where the event is not known for certain. */
+  /**
+   * Watches a stream that is resumed after an event. If it is not certain which event is meant, no call may be answered
+   * on it.
+   */
   resume(eventId: string): WatchedStream;
-  /** A request with this id is sent: answers to it and to the request that had the id before cannot be told apart. */
+  /**
+   * Call when a request with this id is sent: from then on, responses to it cannot be told apart from responses to an
+   * earlier request with the same id.
+   */
   use(key: number | string): void;
 }
 
-/** A stream of the server, and the calls that may be answered on it. */
+/** A stream from the server, and the calls that may be answered on it. */
 export interface WatchedStream {
-  /** The calls that may still be answered. Changes with time. */
+  /** The calls that may still be answered. The list changes over time. */
   readonly calls: readonly Call[];
-  /** A call was answered on the stream. */
+  /** Call when a call was answered on the stream. */
   answered(call: Call): void;
-  /** An event with this id was sent on the stream. */
+  /** Call when an event with this id was sent on the stream. */
   note(eventId: string): void;
-  /** The stream is closed. */
+  /** Call when the stream is closed. */
   end(): void;
 }
 
-/** How many events of a session are remembered. The oldest goes first. */
+/** How many events of a session are remembered. The oldest is dropped first. */
 export const MAX_TRAILED_EVENTS = 256;
-/** How many bytes may be kept with the calls that they belong to, beside those of the newest event. */
+/** How many bytes may be kept together with the calls, not counting those of the newest event. */
 export const MAX_TRAILED_BYTES = 4 * 1024 * 1024;
 /** A longer id is not remembered. */
 const MAX_EVENT_ID_CHARACTERS = 256;
 
 interface Stream {
-  /** Which stream this one was resumed from at first: the same id on two others does not say which is meant. */
+  /**
+   * The stream that this one was first resumed from. If two streams of different origin used the same event id, it is
+   * not clear which one a client means.
+   */
   readonly origin: object;
-  /** The calls that are not answered. */
+  /** The calls that are not answered yet. */
   readonly open: Call[];
-  /** The calls that are answered, with the number of events that had been sent before. */
+  /** The answered calls, each with the number of events that had been sent before its response. */
   readonly answered: Map<Call, number>;
   /** How many events with ids were sent. */
   sent: number;
   isClosed: boolean;
-  /** How many events of it are remembered. */
+  /** How many of its events are remembered. */
   remembered: number;
-  /** What its calls keep, while events of it are remembered. */
+  /** How many bytes its calls keep in memory while events of it are remembered. */
   bytes: number;
 }
 
 interface Event {
-  /** Null where streams that have nothing to do with each other gave the same id. */
+  /** Null if unrelated streams used the same event id. */
   readonly stream: Stream | null;
-  /** The how-manyth event of the stream it is, from 1. */
+  /** The position of the event in its stream, from 1. */
   readonly place: number;
 }
 
 /** Makes an empty trail. */
 export function createEventTrail(): EventTrail {
-  let events: Map<string, Event> | null = null; // made when a server first gives an id
-  const streams = new Set<Stream>(); // those that are open, or have events that are remembered
+  let events: Map<string, Event> | null = null; // created when a server first sends an event id
+  const streams = new Set<Stream>(); // streams that are open or have remembered events
   let bytes = 0;
 
   function remember(eventId: string, event: Event, known: Map<string, Event>): void {
@@ -84,7 +94,7 @@ export function createEventTrail(): EventTrail {
     if (eventId === "" || eventId.length > MAX_EVENT_ID_CHARACTERS) return;
     events ??= new Map();
     const before = events.get(eventId);
-    // Some servers count the events of each stream from the beginning. Then nobody can tell which one is resumed.
+    // Some servers number the events of each stream from the beginning. Then it is not clear which stream is resumed.
     const isCertain = before === undefined || before.stream?.origin === stream.origin;
     forget(eventId, events);
     remember(eventId, { stream: isCertain ? stream : null, place: stream.sent }, events);

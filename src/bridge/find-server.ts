@@ -11,17 +11,17 @@ import { BODIES, sendOwn, type ServerEnd, type ServerListener } from "./server-e
 import { openSseEnd } from "./sse-end.ts";
 import { createStreamableEnd } from "./streamable-end.ts";
 
-/** A server that was found, and what it speaks. */
+/** A server that was found, and its transport. */
 export interface FoundServer {
   readonly kind: "streamable" | "sse";
   readonly address: Address;
-  /** Its clients log in themselves: nothing is known of its tools. */
+  /** Clients log in to this server themselves, so nothing is known of its tools. */
   readonly needsLogin: boolean;
-  /** What is known of its tools, by era. */
+  /** The catalogues of its tools, by era. */
   readonly catalogues: Record<Era, CatalogueKeeper>;
 }
 
-/** Where to look, and how. */
+/** Options for finding a server. */
 export interface FindOptions {
   readonly pool: Pool;
   readonly address: Address;
@@ -34,8 +34,8 @@ export interface FindOptions {
 }
 
 /**
- * Finds out where a server is and what it speaks, in a session of our own, and fetches its tools.
- * A URL without a path is tried as typed, then with the usual ones.
+ * Finds a server's address and transport in a session of our own, and fetches its tools. A URL without a path is tried
+ * as given, then with the usual paths.
  */
 export async function findServer(options: FindOptions): Promise<FoundServer> {
   const { address, connectMs } = options;
@@ -62,7 +62,10 @@ export async function fetchTools(options: FindOptions, found: FoundServer, era: 
   }
 }
 
-/** Asks for a tool that it does not have, in a session of our own. Null where there is no answer to repeat. */
+/**
+ * Calls a tool that the server does not have, in a session of our own. Null if there is no response that can be
+ * repeated.
+ */
 export async function fetchRefusal(options: FindOptions, found: FoundServer, era: Era): Promise<Refusal | null> {
   const contact = await openContact(options, found.kind, found.address);
   try {
@@ -75,13 +78,13 @@ export async function fetchRefusal(options: FindOptions, found: FoundServer, era
   }
 }
 
-/** What was heard at an address instead of a server: for the error, and more of it for the log. */
+/** Why no MCP server was found at an address: for the error message, and in more detail for the log. */
 interface Refused {
   readonly why: string;
   readonly details: string;
 }
 
-/** A server spoken to at one address, or what was heard instead of one. */
+/** Tries one address. Returns the server, or why there is none. */
 async function tryPath(options: FindOptions, address: Address, redirects = 0): Promise<FoundServer | Refused> {
   let contact = await openContact(options, "streamable", address);
   let greeting = await greet(options, contact.client, "either");
@@ -121,7 +124,7 @@ async function tryPath(options: FindOptions, address: Address, redirects = 0): P
   try {
     found.catalogues[greeting.era] = await listWithin(contact.client, greeting, options.listMs);
   } catch (error) {
-    // Some let everybody in, and ask who it is only when there is something to see.
+    // Some servers accept the handshake from everybody and ask for a login only when the tools are listed.
     const last = contact.heard().head?.status;
     if (last !== 401 && last !== 403) throw error;
     return { ...found, needsLogin: true };
@@ -133,7 +136,7 @@ async function tryPath(options: FindOptions, address: Address, redirects = 0): P
 
 const MAX_REDIRECTS = 5;
 
-/** Why a server is none: its status, and what it said itself where that was a message. */
+/** Describes a failed attempt: the HTTP status, and the server's own message if it sent one. */
 function refused(status: number, said: string | null): Refused {
   const isOurs = said === null || said.endsWith(refusedWith(status).message) || said.endsWith(INVALID.message);
   const words = [...(status === 0 ? [] : [`status ${status}`]), ...(isOurs ? [] : [said])];
@@ -172,7 +175,7 @@ async function listWithin(client: OwnClient, greeting: Greeting, listMs: number)
 export interface Contact {
   readonly client: OwnClient;
   readonly end: ServerEnd;
-  /** The head of the last response, and the last failure. */
+  /** The head of the last response, and the last connection error. */
   heard(): { readonly head: ResponseHead | null; readonly error: ConnectionError | null };
 }
 
@@ -221,7 +224,7 @@ export async function openContact(options: FindOptions, kind: FoundServer["kind"
   return { client, end, heard: () => ({ head: last, error }) };
 }
 
-/** Where a server says it is instead: only ever on the origin it has. */
+/** The address that a redirect points to; null unless it has the same origin. */
 function redirected(head: ResponseHead, address: Address): Address | null {
   if (head.status !== 307 && head.status !== 308) return null;
   const location = headerOf(head, "location");
@@ -251,7 +254,7 @@ function tooLate(address: Address, limitMs: number, details: string): ProxyError
   return cannotConnect(address, "TIMEOUT", `Connection timeout after ${limitMs}ms`, details);
 }
 
-/** The error of a start that failed. Programs find out by the cause which of the three ways it was. */
+/** The error of a failed start. Its cause tells programs which of the three kinds of failure it was. */
 function cannotConnect(address: Address, code: ConnectionError["code"], why: string, details: string): ProxyError {
   const cause = new ConnectionError(code, why, details);
   return new ProxyError("CONNECTION_FAILED", `Failed to connect to upstream MCP at ${address.shown}`, why, { cause });

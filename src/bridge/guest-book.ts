@@ -11,68 +11,74 @@ import { createEventTrail, type EventTrail } from "./event-trail.ts";
 import { nameOf, ownerOf } from "./owner.ts";
 import type { Say, Seat } from "./seats.ts";
 
-/** A client in one conversation. */
+/** A client in one session. */
 export interface Guest {
   readonly seat: Seat;
-  /** Who opened it, where we ask; nobody else may use it. */
+  /** The identity that opened the session, if clients are authenticated. Nobody else may use it. */
   readonly principal: string | null;
-  /** Sends a message of our own. */
+  /** Sends a message that the proxy composed. */
   readonly say: Say;
   /**
-   * The headers that its latest request came with: what we ask in its name goes with the same. Empty where no request of it
-   * is open. There may be thousands of sessions, and a request may bring kilobytes of headers.
+   * The headers of its latest request. Requests that the proxy sends on behalf of this client carry the same headers.
+   * Empty while the client has no open request, because there may be thousands of sessions with kilobytes of headers
+   * each.
    */
   headers: string;
-  /** The server's name for the conversation; null where it has none. */
+  /** The session id that the server assigned; null if there is none. */
   id: string | null;
-  /** What its event streams belonged to, should it resume one. */
+  /** Which calls its event streams belong to, in case it resumes one. */
   readonly trail: EventTrail;
 }
 
-/** What the book itself notes of a client. */
+/** What is kept internally for a client. */
 interface Entry extends Guest {
   readonly owner: ReturnType<typeof ownerOf>;
   /** How many of its requests are open. */
   open: number;
 }
 
-/** Who is here. The sessions are the server's; we only remember what belongs to which. */
+/** The known clients. The server owns the sessions; this only keeps what belongs to which session. */
 export interface GuestBook {
-  /** The conversation a request belongs to, or a new one. Null where it is somebody else's. */
+  /** The session that a request belongs to, or a new one. Null if the session has ended or this client may not use it. */
   find(visit: Visit): Guest | null;
-  /** Learns from a server's response which conversations begin and end. */
+  /** Learns from a server's response which sessions begin and end. */
   heard(visit: Visit, guest: Guest, head: ResponseHead): void;
-  /** Ends a conversation: its session is not known here any more. */
+  /** Ends a session: requests for it are refused from now on. */
   end(guest: Guest): void;
 }
 
-/** How a book is kept. */
+/** Options of a guest book. */
 export interface GuestBookOptions {
-  /** Makes a seat; what it has to say of its own goes to `say`. */
+  /** Makes a seat. Messages that it composes itself are sent with `say`. */
   readonly seat: (owner: Owner, say: Say, onExhausted: () => void) => Seat;
   readonly say: (guest: Guest, ...args: Parameters<Say>) => void;
-  /** Told of a session that the server has given an id, and of one that is over or forgotten. */
+  /** Called when the server has given a session an id, and when a session has ended or was forgotten. */
   readonly onOpened?: (session: Session) => void;
   readonly onClosed?: (session: Session) => void;
-  /** Told when too many calls of a conversation were cancelled or given up: it must end. */
+  /** Called when too many calls of a session were cancelled or given up. The session must end. */
   readonly onExhausted: (guest: Guest) => void;
-  /** Told the status of a response that is not a success. */
+  /** Called with the status of a response that is not a success. */
   readonly onRefused?: (visit: Visit, guest: Guest, status: number) => void;
-  /** Whether sessions belong to who opened them. Then one that is not known here is not known at all. */
+  /**
+   * Whether a session may only be used by the identity that opened it. Then a session id that is not known here is
+   * refused.
+   */
   readonly isGuarded: boolean;
   readonly maxSessions: number;
 }
 
-/** How many sessions that are over are remembered. */
+/** How many ended sessions are remembered. */
 const MAX_ENDED = 10_000;
 
-/** Opens a book. When it is full, the session that was not used for longest is forgotten. Its client can come back. */
+/** Makes a guest book. When it is full, the least recently used session is forgotten; its client can come back. */
 export function createGuestBook(options: GuestBookOptions): GuestBook {
   const { seat, say, onExhausted, onRefused = () => {}, isGuarded, maxSessions } = options;
   const byId = new Map<string, Entry>(); // least recently seen first
-  // Sessions that are not known here, as after a restart of ours, while requests in them wait for the server's word on it.
+  // Sessions not known here, for example after a restart of the proxy, while requests for them wait for the server's
+  // response.
   const arriving = new Map<string, Arrival>();
-  const ended = new Set<string>(); // the last ones, oldest first: what we answer ourselves must not make them seem alive
+  // the most recent ones, oldest first: the proxy must not answer for an ended session as if it were alive
+  const ended = new Set<string>();
 
   function admit(visit: Visit): Entry {
     const sayTo: Say = (direction, payload) => say(guest, direction, payload);
@@ -91,15 +97,15 @@ export function createGuestBook(options: GuestBookOptions): GuestBook {
   }
 
   /**
-   * The conversation of a session that is not known here yet. All requests that come at the same time share it: with a
-   * table of calls for each, the answer to one could be judged as the answer to another with the same id.
+   * The guest of a session that is not known here yet. All concurrent requests share it: if each had its own table of
+   * open calls, the response to one could be judged as the response to another with the same id.
    */
   function arrive(id: string, visit: Visit): Guest {
     const arrival = arriving.get(id) ?? { guest: admit(visit), waiting: new Set<Visit>(), hasLeft: false };
     arriving.set(id, arrival);
     arrival.waiting.add(visit);
     visit.response.once("close", () => {
-      if (arrival.waiting.delete(visit)) arrival.hasLeft = true; // the server has not said anything to it
+      if (arrival.waiting.delete(visit)) arrival.hasLeft = true; // the server has not responded to it
       settle(id, arrival, visit);
     });
     return arrival.guest;
@@ -109,7 +115,7 @@ export function createGuestBook(options: GuestBookOptions): GuestBook {
     if (arrival.waiting.size > 0 || arriving.get(id) !== arrival) return;
     arriving.delete(id);
     const { guest, hasLeft } = arrival;
-    // What its client left behind may still be answered.
+    // The server may still answer the calls of a client that has disconnected.
     if (hasLeft && guest.id === null && guest.seat.session.calls.up.isPending() && !byId.has(id))
       register(id, guest, visit);
   }
@@ -123,7 +129,7 @@ export function createGuestBook(options: GuestBookOptions): GuestBook {
     hold(guest, response);
     if (byId.size <= maxSessions) return;
     for (const [oldest, { seat: forgotten }] of byId) {
-      // The ids of calls that may still be answered would be forgotten, and could be used again: such a session ends.
+      // If the session were only forgotten, ids of its open calls could be used again. So such a session is ended.
       if (forgotten.session.calls.up.isPending()) return end(oldest);
       byId.delete(oldest);
       options.onClosed?.(forgotten.session);
@@ -161,30 +167,31 @@ export function createGuestBook(options: GuestBookOptions): GuestBook {
       const given = headerOf(head, LOWER_HEADERS.session);
       const arrival = sessionId === null ? undefined : arriving.get(sessionId);
       arrival?.waiting.delete(visit);
-      // A 404 may be about the session or about a method. The client acts on either; what is remembered stays.
+      // A 404 may be about the session or about a method. The client reacts to either, so the session is kept.
       if (head.status >= 300) return onRefused(visit, guest, head.status);
       if (visit.method === "DELETE" && sessionId !== null) return end(sessionId);
       if (sessionId === null) {
         if (given === null || byId.has(given)) return;
         guest.headers = `${guest.headers}${HEADERS.session}: ${given}\r\n`;
         register(given, guest, visit);
-        // Only an id that the server gave is a session to count by. A client may invent others, and some servers repeat them.
+        // Rules count by session only if the server assigned the id. A client may invent others, and some servers
+        // repeat them.
         adopt(guest, given);
       } else if (guest.id === null && !byId.has(sessionId)) register(sessionId, guest, visit);
     },
   };
 }
 
-/** A session that is not known here yet, while requests in it wait. */
+/** A session that is not known here yet, while requests for it wait for the server. */
 interface Arrival {
   readonly guest: Entry;
-  /** The requests to which the server has not said anything yet. */
+  /** The requests that the server has not responded to yet. */
   readonly waiting: Set<Visit>;
-  /** Whether one of them was left by its client before that. */
+  /** Whether a client disconnected before the server responded. */
   hasLeft: boolean;
 }
 
-/** Keeps the headers of a session as long as one of its requests is open. */
+/** Keeps the headers of a session while one of its requests is open. */
 function hold(guest: Entry, response: ServerResponse): void {
   if (response.destroyed) {
     if (guest.open === 0) guest.headers = "";
@@ -196,7 +203,7 @@ function hold(guest: Entry, response: ServerResponse): void {
   });
 }
 
-/** From now on rules count for this session, unless they know who the client is. */
+/** From now on rules count by this session, unless the client's identity is known. */
 function adopt({ seat: { session } }: Guest, id: string): void {
   if (!session.scope.startsWith("address:")) return;
   session.adopt(`session:${createHash("sha256").update(id).digest("base64url")}`);

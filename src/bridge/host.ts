@@ -8,20 +8,20 @@ import { type Hosted, type HostedOptions, openHosted } from "./hosted.ts";
 import { nameOf, ownerOfSession } from "./owner.ts";
 import { FULL, NO_SERVER, NO_SESSION, NOT_ALLOWED, readMessage } from "./refusal.ts";
 
-/** How sessions are kept. */
+/** Options of a host. */
 export interface HostOptions extends Pick<HostedOptions, "seats" | "knowledge" | "open"> {
   readonly paths: Paths;
   /** The transports that it serves. */
   readonly transports: readonly ("streamable" | "sse")[];
   readonly maxMessageBytes: number;
   readonly maxSessions: number;
-  /** A session without an open stream is ended after so long. */
+  /** A session without an open stream is ended after this time. */
   readonly idleMs: number;
-  /** Serves requests that belong to no session; null where there is nobody to. */
+  /** Serves requests that do not belong to a session; null if that is not supported. */
   readonly stateless: { post(visit: Visit, body: Buffer): void; announce(): void } | null;
 }
 
-/** Makes a side of sessions of ours, each with a server session of its own. */
+/** Makes a client side that hosts sessions itself, each with its own server session. */
 export function createHost(options: HostOptions): ClientSide {
   const { paths, transports, maxMessageBytes, maxSessions, idleMs, stateless } = options;
   const sessions = new Map<string, Hosted>();
@@ -45,10 +45,10 @@ export function createHost(options: HostOptions): ClientSide {
     closing.add(over);
   }
 
-  /** Opens a session for whoever asks, where there is room. */
+  /** Opens a session for a client, unless the limit is reached. */
   function admit(visit: Visit, hasOneStream: boolean, then: (session: Hosted) => void): void {
     const { response } = visit;
-    // Those that are ending count: their processes are still there.
+    // Sessions that are closing count too: their processes are still running.
     if (isOver || sessions.size + opening + closing.size >= maxSessions) {
       response.setHeader("Retry-After", "10");
       return replyError(response, 503, FULL, null);
@@ -72,7 +72,7 @@ export function createHost(options: HostOptions): ClientSide {
       );
   }
 
-  /** A session, for whoever opened it and for nobody else. */
+  /** Finds a session for the identity that opened it. */
   function find(id: string | null, visit: Visit): Hosted | null {
     const session = id === null ? undefined : sessions.get(id);
     return session === undefined || session.principal !== nameOf(visit) ? null : session;
@@ -89,13 +89,13 @@ export function createHost(options: HostOptions): ClientSide {
       }
       const { envelope, bytes } = openMessage(whole(body), "up", "allow");
       const params = "params" in envelope ? envelope.params : null;
-      // A request that says everything about itself needs no session.
+      // A stateless request carries everything it needs, so no session is required.
       if (stateless !== null && "method" in envelope && eraOf(bytes, params) === "stateless") {
         return stateless.post(visit, body);
       }
       if (sessionId !== null) return replyError(response, 404, NO_SESSION, null);
       if (envelope.kind !== "request" || envelope.method.name !== "initialize") {
-        // What cannot be read is told so in its own words.
+        // A message that cannot be read gets the specific error from the stateless side.
         if (envelope.kind === "opaque" && stateless !== null) return stateless.post(visit, body);
         return replyError(response, 400, SESSION_MISSING, null);
       }
@@ -116,7 +116,7 @@ export function createHost(options: HostOptions): ClientSide {
     replyEmpty(response, 200, []);
   }
 
-  /** The transport of 2024-11-05: the stream. */
+  /** HTTP+SSE of 2024-11-05: the event stream. */
   function openStream(visit: Visit): void {
     if (visit.method !== "GET") return replyError(visit.response, 405, NOT_ALLOWED, "GET");
     visit.request.resume();
@@ -125,7 +125,7 @@ export function createHost(options: HostOptions): ClientSide {
     });
   }
 
-  /** The transport of 2024-11-05: the messages. */
+  /** HTTP+SSE of 2024-11-05: the messages. */
   function takeMessage(visit: Visit): void {
     if (visit.method !== "POST") return replyError(visit.response, 405, NOT_ALLOWED, "POST");
     const session = find(new URLSearchParams(visit.query).get("sessionId"), visit);
@@ -166,7 +166,7 @@ const SWEEP_MS = 10_000;
 const SESSION_MISSING = { code: -32000, message: "Bad Request: Mcp-Session-Id header is required" };
 const BAD_VERSION = { code: -32000, message: "Bad Request: Unsupported protocol version" };
 
-/** Revisions look like dates; which of them the server speaks it said itself. */
+/** A revision looks like a date. Which revisions are supported was negotiated with the server. */
 function isKnown(version: string): boolean {
   return /^20\d\d-\d\d-\d\d$/.test(version);
 }

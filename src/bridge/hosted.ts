@@ -25,40 +25,43 @@ import { answerHere, forget } from "./refusal.ts";
 import { createSeat, type Knowledge, type SeatOptions } from "./seats.ts";
 import { sendOwn, type ServerEnd, type ServerListener } from "./server-end.ts";
 
-/** A client's session that is ours: a server session of its own stands behind it. */
+/** A client's session that the proxy hosts. It has a server session of its own. */
 export interface Hosted {
   readonly id: string;
   readonly principal: string | null;
-  /** When it was last used, and whether a stream is open. */
+  /** When it was last used; null while a stream or a call is open. */
   readonly idleSince: number | null;
-  /** Whether somebody waits for an answer that comes by another stream than it was asked for. */
+  /** Whether a client waits for a response that will arrive on another stream than its request. */
   readonly owes: boolean;
-  /** Tells the client that the tools are others from now on. */
+  /** Notifies the client that the tools have changed. */
   announce(): void;
-  /** Takes a message. `headers` go with the answer. */
+  /** Takes a message from the client. `headers` are sent with the response. */
   post(visit: Visit, body: Buffer, headers: readonly string[]): void;
-  /** Opens the stream for what the server says unasked. `greeting` is sent first. */
+  /** Opens the stream for messages that the server sends without being asked. `greeting` is sent first. */
   listen(visit: Visit, greeting: Buffer | null): void;
-  /** Ends it, and the server session behind it. Whoever still waits is told, with this status where there is one to choose. */
+  /**
+   * Ends the session and the server session behind it. Open calls are answered with an error, with this HTTP status if
+   * the head has not been sent yet.
+   */
   close(status?: number): Promise<void>;
   destroy(): void;
 }
 
-/** What a hosted session is made of. */
+/** Options of a hosted session. */
 export interface HostedOptions {
   readonly seats: SeatOptions;
   readonly knowledge: Knowledge | null;
   readonly owner: Owner | undefined;
   readonly principal: string | null;
-  /** Opens the server session behind it. */
+  /** Opens the server session. */
   readonly open: (listener: ServerListener, onEnd: () => void) => Promise<ServerEnd>;
-  /** Whether everything goes down one stream, as in the transport of 2024-11-05. */
+  /** Whether all messages to the client use one stream, as in the HTTP+SSE transport of 2024-11-05. */
   readonly hasOneStream: boolean;
-  /** It is over. The promise resolves when nothing is left of it. */
+  /** Called when the session has ended. The promise resolves when its resources are released. */
   readonly onClosed: (id: string, left: Promise<void>) => void;
 }
 
-/** Opens a session. Rejects where no server session can be had. */
+/** Opens a session. Rejects if no server session can be opened. */
 export async function openHosted(options: HostedOptions): Promise<Hosted> {
   const { seats, hasOneStream, knowledge: known, owner } = options;
   const id = randomBytes(16).toString("hex");
@@ -83,13 +86,14 @@ export async function openHosted(options: HostedOptions): Promise<Hosted> {
   function carryDown(payload: Payload, { onward, back, turns }: Outcome): void {
     if (back !== null) sendOwn(server, session, back);
     if (onward === "nothing") return;
-    // Not more than one message to an event: a line break would end it.
+    // One message per event: a line break inside the message would end the event.
     const message = flatten(onward === "untouched" ? payload : whole(onward));
     if (turns === undefined || turns.length === 0 || hasOneStream) return deliver(message, null);
     if (turns[0].exchange.isMember !== true) return carryOne(message, turns[0]);
     const answered = turns.flatMap((turn) => turn.answers ?? []);
     if (answered.length === turns.length && isOneReply(answered)) return answer(answered, message);
-    // A server may answer requests together that came one by one: each answer leaves where its request waits.
+    // A server may answer in one batch requests that came separately. Each response goes to the reply of its own
+    // request.
     for (const { bytes, answers } of membersOf(message)) {
       const turn = answers === null ? undefined : turns.find((each) => each.answers?.id.key === answers.key);
       if (turn === undefined) deliver(bytes, null);
@@ -97,7 +101,7 @@ export async function openHosted(options: HostedOptions): Promise<Hosted> {
     }
   }
 
-  /** Whether the answers to these calls leave by the same way: as those of a batch do that was sent in one request. */
+  /** Whether the responses to these calls share one reply, because the calls came in one batch. */
   function isOneReply(calls: readonly Call[]): boolean {
     return calls.every((call) => replies.get(call) === replies.get(calls[0]));
   }
@@ -108,7 +112,7 @@ export async function openHosted(options: HostedOptions): Promise<Hosted> {
     if (turn.message.envelope.kind !== "result") checkBegun(turn.answers);
   }
 
-  /** Sends a message of our own. An answer leaves where its request waits. */
+  /** Sends a message that the proxy composed. A response goes to the reply of its request. */
   function sayDown(message: Buffer): void {
     const [{ answers }] = membersOf(message);
     const waiting =
@@ -117,12 +121,12 @@ export async function openHosted(options: HostedOptions): Promise<Hosted> {
     else answer([waiting[0]], message);
   }
 
-  /** Where the server does not want to begin there is no session. */
+  /** If `initialize` failed, close the session. */
   function checkBegun({ method }: Call): void {
     if (method.name === "initialize" && !hasOneStream) void close();
   }
 
-  /** Sends a message that answers these calls, which came in one request. */
+  /** Sends a message that answers these calls. They came in one request. */
   function answer(calls: readonly Call[], message: Buffer, status = 200): void {
     const reply = replies.get(calls[0]);
     for (const call of calls) replies.delete(call);
@@ -130,7 +134,9 @@ export async function openHosted(options: HostedOptions): Promise<Hosted> {
     else reply?.answer(calls, message, status);
   }
 
-  /** Sends what is no answer: on the stream of the request it is about, or else on the standing one. */
+  /**
+   * Sends a message that is not a response: on the stream of the request it refers to, or else on the standing stream.
+   */
   function deliver(message: Buffer, turn: Turn | null): void {
     if (hasOneStream) return standing?.send(message);
     const related = turn === null ? null : relatedTo(turn);
@@ -183,7 +189,7 @@ export async function openHosted(options: HostedOptions): Promise<Hosted> {
     return replies.find((reply) => reply.isFull()) ?? null;
   }
 
-  /** The server is gone, or we are told to end: whoever waits hears it. */
+  /** Answers all open calls with an error, because the server has ended or the session is being closed. */
   function finish(status = 200): void {
     if (isOver) return;
     isOver = true;
@@ -196,7 +202,7 @@ export async function openHosted(options: HostedOptions): Promise<Hosted> {
     seats.witness.closed(session);
   }
 
-  /** The server ended by itself. */
+  /** Called when the server ended by itself. */
   function end(): void {
     if (isOver) return;
     finish();
@@ -205,7 +211,7 @@ export async function openHosted(options: HostedOptions): Promise<Hosted> {
 
   function carryUp(visit: Visit, body: Buffer, outcome: Outcome, headers: readonly string[]): void {
     const { onward, back } = outcome;
-    // The session ended while a request was held here, perhaps together with others.
+    // The session ended while a request was held, perhaps as part of a batch.
     const refused =
       isOver && (back === null || onward !== "nothing") ? composeBatch(refuseRequests(body, CLOSED)) : null;
     if (refused !== null) return replyJson(visit.response, 200, refused, []);
@@ -216,25 +222,25 @@ export async function openHosted(options: HostedOptions): Promise<Hosted> {
       return replyEmpty(visit.response, 202, []);
     }
     const { calls } = departure;
-    // It left while its request was held here: nobody is there for the answer.
+    // The client disconnected while its request was held.
     if (visit.response.destroyed && calls.length > 0 && !hasOneStream) return forget(seat, calls);
     if (calls.length === 0 || hasOneStream) {
       replyEmpty(visit.response, 202, headers);
       if (back !== null) standing?.send(back);
     } else {
-      const isFirst = headers.length > 0; // they say what the session is called
+      const isFirst = headers.length > 0; // the headers contain the session id
       const onGone = (left: ReadonlySet<Call>): void => {
         for (const call of left) {
           replies.delete(call);
-          session.calls.up.abandon(call); // its answer cannot reach the client any more
-          // The client does not know what the session is called, so nobody can ever use it.
+          session.calls.up.abandon(call); // its response cannot reach the client any more
+          // The client never received the session id, so the session could never be used.
           if (isFirst && !visit.response.headersSent) void close();
         }
       };
       const reply = createPostReply({ visit, calls, headers, onGone });
       for (const call of calls) replies.set(call, reply);
       if (back !== null) reply.send(back);
-      // What the server said when there was no way to the client.
+      // Send the messages that were queued while no stream to the client was open.
       if (reply.canStream) for (const message of queue.take()) reply.send(message);
     }
     server?.send(departure.bytes, departure.about, calls);

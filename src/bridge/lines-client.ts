@@ -17,31 +17,31 @@ import { departureOf } from "./departure.ts";
 import type { Seat } from "./seats.ts";
 import { sendOwn, type ServerEnd, type ServerListener } from "./server-end.ts";
 
-/** A client on a pair of streams, one message to a line, joined to a server of another transport. */
+/** A client on a pair of streams with one message per line, connected to a server of another transport. */
 export interface LinesClient {
   readonly listener: ServerListener;
-  /** Lets messages flow. Resolves when the client is done: it closed, or it is gone. */
+  /** Starts forwarding messages. Resolves when the client has closed its input or is gone. */
   run(end: ServerEnd): Promise<void>;
-  /** Resolves when nobody waits for an answer any more, or after so long. */
+  /** Resolves when there are no open calls any more, or after this time. */
   answered(limitMs: number): Promise<void>;
-  /** Sends a message of our own to the client, where it is still there. */
+  /** Sends a message that the proxy composed to the client, if it is still connected. */
   say(message: Buffer): void;
-  /** Tells all who wait that nobody will answer. Resolves when what was written has left, or the client does not read it. */
+  /** Answers all open calls with an error. Resolves when the output is written, or when the client does not read it. */
   giveUp(): Promise<void>;
 }
 
-/** What such a client is made of. */
+/** Options of such a client. */
 export interface LinesClientOptions {
   readonly input: Readable;
   readonly output: Writable;
   readonly seat: Seat;
   readonly witness: Pick<Witness, "trouble">;
   readonly maxMessageBytes: number;
-  /** Bytes of a message that is too large after which it is given up, also where it has not ended. */
+  /** The proxy stops reading a message that is too large after this many bytes, even if the message has not ended. */
   readonly maxBufferBytes?: number | undefined;
-  /** How long a client that has closed stdin may take nothing of what is left for it. */
+  /** How long a client that has closed stdin may go without reading any of the remaining output. */
   readonly slowReaderMs: number;
-  /** Sees the bytes of the client; null where nothing is attached. */
+  /** Receives a copy of the client's bytes; null if nothing is attached. */
   readonly tap?: Tap | null;
 }
 
@@ -49,7 +49,7 @@ const ROUTED: Exchange = { ...LINES, routed: true };
 /** The payload of a message that was not kept. */
 const NONE = whole(Buffer.alloc(0));
 
-/** Joins a client on lines to whatever server it is given. */
+/** Connects a client that sends lines to any server end. */
 export function createLinesClient(options: LinesClientOptions): LinesClient {
   const { input, output, seat, witness, maxMessageBytes, maxBufferBytes, slowReaderMs, tap = null } = options;
   const tapped = tapPair(tap, "client", "stdio");
@@ -108,7 +108,8 @@ export function createLinesClient(options: LinesClientOptions): LinesClient {
         leave = resolve;
         const ways = { source: input, onward: end, back: toClient, tapped: tapped?.in };
         feed = createFeed({ ...ways, maxMessageBytes, sink, onEnd: resolve });
-        // What it said last waits until it has read the rest. One that does not read at all is not waited for.
+        // The feed waits with the client's last messages until the client has read its responses. A client that does
+        // not read at all is not waited for.
         input.once("end", () => whenStuck(output, slowReaderMs, resolve));
       });
     },
@@ -119,14 +120,15 @@ export function createLinesClient(options: LinesClientOptions): LinesClient {
     say: (message) => toClient.writeLine(message),
     async giveUp() {
       for (const answer of passage.giveUp("up", CLOSED)) toClient.writeLine(answer);
-      await nextTurn(); // what was refused of a batch leaves when nothing of the batch is held any more
+      await nextTurn(); // the refused part of a batch is sent when no message of the batch is held any more
       tapped?.end();
       if (toClient.isClosed) return;
       await new Promise<void>((resolve) => {
         whenStuck(output, slowReaderMs, resolve);
         output.once("close", resolve);
         output.once("finish", resolve);
-        toClient.end(); // and nothing is written after that: the stream would be destroyed, and what it still has lost
+        // nothing may be written after `end`: that would destroy the stream and lose its buffered output
+        toClient.end();
       });
     },
   };

@@ -6,11 +6,11 @@ import { openMessage, whole } from "../message/message.ts";
 /** One message of a batch, or one that came alone. */
 export interface Member {
   readonly bytes: Buffer;
-  /** The id of the request that it answers; null where it is not an answer. */
+  /** The id of the request that it answers; null if it is not a response. */
   readonly answers: Id | null;
 }
 
-/** The messages of a batch that was judged, each with the bytes it has there. One that is not a batch is its only member. */
+/** The messages of a judged batch, each with its own bytes. A single message is returned as the only member. */
 export function membersOf(message: Buffer): Member[] {
   if (openMessage(whole(message), "down", "allow").envelope.kind !== "batch") return [memberOf(message)];
   return elementsOf(message).map(memberOf);
@@ -27,7 +27,7 @@ function elementsOf(batch: Buffer): Buffer[] {
   return spans.map(({ start, end }) => batch.subarray(start, end));
 }
 
-/** An error for every request in a message or batch of a client's. */
+/** An error response for every request in a client's message or batch. */
 export function refuseRequests(message: Buffer, error: WireError): Buffer[] {
   const { envelope } = openMessage(whole(message), "up", "allow");
   const parts = envelope.kind === "batch" ? elementsOf(message) : [message];

@@ -1,8 +1,8 @@
-/** Messages of a server's that wait for a stream to leave by. */
+/** Messages from a server that wait for a stream to the client. */
 export interface MessageQueue {
-  /** Adds a message. False where there is no room for it. */
+  /** Adds a message. False if there is no room for it. */
   add(message: Buffer): boolean;
-  /** Hands over all that wait, in their order. */
+  /** Removes and returns all messages, in order. */
   take(): Buffer[];
 }
 

@@ -8,13 +8,16 @@ import { encodeHeader } from "../session/header-text.ts";
 import { composeParamHeaders } from "../session/param-headers.ts";
 import { BODIES } from "./server-end.ts";
 
-/** What is known of a message in the body of a client's request: what its headers say about it, and who waits for the response. */
+/**
+ * What is known about the message in a client's request: what its headers say, and whether the client is still
+ * connected.
+ */
 export function exchangeFor(head: ClientHead, presence: Presence): Exchange {
   const { protocolVersion: version, mcpMethod: method, mcpName: name, mcpParams: params } = head;
   return { ...BODIES, mirrored: { version, method, name, params }, presence };
 }
 
-/** The header lines that a request of the stateless era needs, read off its body; null for one of the older era. */
+/** The header lines that a stateless request must have, read from its body; null for a request of the older era. */
 export function mirrorHeaders({ bytes, envelope }: Message, schemaOf: SchemaReader): string | null {
   if (envelope.kind !== "request" || envelope.params === null) return null;
   const meta = findMember(bytes, envelope.params, "_meta");
@@ -30,17 +33,17 @@ export function mirrorHeaders({ bytes, envelope }: Message, schemaOf: SchemaRead
   return lines + composeParamHeaders(definition, bytes, findMember(bytes, params, "arguments"));
 }
 
-/** Header lines of a client with those that mirror the body made for this message; unchanged for one of the older era. */
+/** A client's header lines, with those that repeat the body rewritten for this message; unchanged in the older era. */
 export function mirrorAnew(lines: string, message: Message, schemaOf: SchemaReader): string {
   const mirrored = mirrorHeaders(message, schemaOf);
   return mirrored === null ? lines : lines.replaceAll(MIRRORED, "") + mirrored;
 }
 
-// A name without a line break: what is removed is one line, and never the next one.
+// The pattern for the name excludes line breaks, so that exactly one header line is removed and never the next one.
 const MIRRORED = new RegExp(
   `^(?:${[HEADERS.version, HEADERS.method, HEADERS.name].join("|")}|${PARAM_HEADER}[^:\\r\\n]*):.*\\r\\n`,
   "gim",
 );
 
-/** The definition of a tool, where it is known: its JSON text. */
+/** Returns the JSON text of a tool's definition, if it is known. */
 export type SchemaReader = (tool: string) => Buffer | null;

@@ -9,22 +9,22 @@ import { createPieces } from "../wire/pieces.ts";
 import type { Paths } from "./client-side.ts";
 import { CLOSED } from "./answers.ts";
 
-/** Lets clients log in to a server through us: the metadata that says where to do that names us instead of the server. */
+/** Lets clients log in to a server through the proxy: the OAuth metadata names the proxy instead of the server. */
 export interface OauthPass {
-  /** A header of the server's as clients should see it. */
+  /** Returns a server's header as clients should see it. */
   rewrite(visit: Visit, name: string, value: string): string | null;
-  /** Answers a request for metadata. False where the request is for something else. */
+  /** Answers a request for metadata. False if the request is for something else. */
   visit(visit: Visit): boolean;
 }
 
-/** What the pass needs. */
+/** Options of the pass. */
 export interface OauthOptions {
   readonly paths: Paths;
-  /** Whether the documents that belong to no path are those of this server: it is the only one here. */
+  /** Whether this is the only server here. Then well-known documents without a path in their URL are this server's. */
   readonly isOnly: boolean;
   readonly pool: Pool;
   readonly address: Address;
-  /** Where clients reach us: scheme and host, as this client sees it. */
+  /** The proxy's scheme and host, as this client sees them. */
   readonly originFor: (visit: Visit) => string;
 }
 
@@ -32,30 +32,36 @@ const RESOURCE = "/.well-known/oauth-protected-resource";
 const AUTHORITY = ["/.well-known/oauth-authorization-server", "/.well-known/openid-configuration"];
 /** A larger document is not passed on. */
 const MAX_METADATA_BYTES = 262_144;
-/** A server may keep its metadata where it likes, and says so when it refuses. So many of these places are remembered. */
+/**
+ * A server may keep its metadata at any URL and names it when it refuses a request. At most this many of these URLs are
+ * remembered.
+ */
 const MAX_PLACES = 20;
 const MAX_PLACE_CHARACTERS = 1024;
 
-/** A document that clients may ask for. */
+/** A metadata document that clients may request. */
 interface Document {
-  /** Path and query at the server. */
+  /** Path and query on the server. */
   readonly target: string;
-  /** The path at which the client speaks MCP to us. */
+  /** The path of our MCP endpoint for the client. */
   readonly ours: string;
-  /** Whether it is about the server as a protected resource (RFC 9728), and where the server named it itself. */
+  /**
+   * "authority": authorization server metadata. "resource": protected resource metadata (RFC 9728) at the well-known
+   * path. "named": the same at a URL that the server named.
+   */
   readonly kind: "authority" | "resource" | "named";
 }
 
 /**
- * Makes a pass for one server. Requests by this way are not judged, so only documents that are public by their nature can
- * be reached: the well-known ones under their exact paths, and those that the server named, which must also say that they
- * are about this server. A client might get a careless server to name any path, by a header that the server repeats.
+ * Makes a pass for one server. These requests are not judged, so only public documents can be reached: the well-known
+ * ones at their exact paths, and those that the server named, which must also say that they are about this server.
+ * Otherwise a client might make a careless server name any path, with a header that the server repeats.
  */
 export function createOauthPass({ paths, isOnly, pool, address, originFor }: OauthOptions): OauthPass {
   const [serverPath] = address.path.split("?");
   const ourPaths = [paths.mcp, paths.sse];
   const known = wellKnown(serverPath, ourPaths, isOnly);
-  const places = new Set<string>(); // the oldest first
+  const places = new Set<string>(); // oldest first
 
   function find({ path, query }: Visit): Document | null {
     const document = known.get(path);
@@ -64,7 +70,9 @@ export function createOauthPass({ paths, isOnly, pool, address, originFor }: Oau
     return places.has(target) ? { target, ours: paths.mcp, kind: "named" } : null;
   }
 
-  /** Where clients find the metadata that the server says is at this URL. Others' URLs stay what they are. */
+  /**
+   * The URL at which clients find the metadata that the server has at this URL. URLs of other origins stay unchanged.
+   */
   function metadataUrl(visit: Visit, text: string): string {
     if (!URL.canParse(text)) return text;
     const { origin, pathname, search } = new URL(text);
@@ -98,7 +106,7 @@ export function createOauthPass({ paths, isOnly, pool, address, originFor }: Oau
     let answered: ResponseHead | null = null;
     const pieces = createPieces();
     let size = 0;
-    // Also for HEAD: only a document that was read is known to be metadata.
+    // A HEAD request also fetches the document: only its content shows that it is metadata.
     const call = pool.send(
       { method: "GET", path: document.target, headers: `${asked.onward}Accept-Encoding: identity\r\n`, body: null },
       {
@@ -126,12 +134,12 @@ export function createOauthPass({ paths, isOnly, pool, address, originFor }: Oau
     response.on("close", () => call.abort());
   }
 
-  /** The document under the name that clients know the server by; null where it is not metadata. */
+  /** The document with the server's address replaced by the one that clients use; null if it is not metadata. */
   function read(visit: Visit, { kind, ours }: Document, body: Buffer): Buffer | null {
     const metadata = parseObject(body);
     if (metadata === null || "jsonrpc" in metadata) return null;
     const { issuer, resource } = metadata;
-    // RFC 8414, 2 and RFC 9728, 2: without these a document is not metadata.
+    // RFC 8414, 2 and RFC 9728, 2: these members are required.
     if (kind === "authority") return typeof issuer === "string" ? body : null;
     if (typeof resource !== "string") return null;
     const path = pathHere(resource);
@@ -141,7 +149,7 @@ export function createOauthPass({ paths, isOnly, pool, address, originFor }: Oau
     return Buffer.from(JSON.stringify({ ...metadata, resource: `${originFor(visit)}${named}${query}` }));
   }
 
-  /** The path of this server, or of one above it, that a URL names; null where it names another server. */
+  /** The path in a URL that names this server or a path above it; null if it names another server. */
   function pathHere(text: string): string | null {
     if (!URL.canParse(text)) return null;
     const { origin, pathname } = new URL(text);
@@ -163,7 +171,7 @@ export function createOauthPass({ paths, isOnly, pool, address, originFor }: Oau
   };
 }
 
-/** The well-known documents, by their exact paths here. */
+/** The well-known documents, by their exact paths on the proxy. */
 function wellKnown(
   serverPath: string,
   [mcp, ...others]: readonly string[],
@@ -191,16 +199,17 @@ function parseObject(body: Buffer): Record<string, unknown> | null {
   }
 }
 
-/** The parameter of a challenge that says where the metadata is: quoted, as it has to be, or not. */
+/** The parameter of a challenge that says where the metadata is: quoted, as required, or unquoted. */
 const METADATA_PARAMETER = /\bresource_metadata\s*=\s*(?:"([^"]*)"|([^\s,"]+))/gi;
 
 /**
- * A path that every server reads in the same way. It has no dot segments, and nothing that becomes one when it is decoded
- * (`%2e`, `%252e`), when a backslash is taken for a slash, or when parameters of a segment are cut off (`..;`).
+ * A path that every server interprets in the same way. It has no dot segments, and nothing that becomes one when it is
+ * decoded (`%2e`, `%252e`), when a backslash is taken for a slash, or when the parameters of a segment are cut off
+ * (`..;`).
  */
 const PLAIN_PATH = /^(?:\/(?!\.{1,2}(?:\/|$))[\w.~!$&'()*+,=:@-]+)+\/?$/;
 
-/** How long a document may be kept. Nothing else that the server says with it concerns the client. */
+/** Headers for caching. The client needs no other header of the server's response. */
 const KEPT_HEADERS = new Set(["cache-control", "expires", "date", "vary"]);
 
 const NO_METADATA = { code: -32000, message: "Not found" };

@@ -7,37 +7,37 @@ import { type Brake, createBrake } from "./brake.ts";
 import type { ServerListener } from "./server-end.ts";
 import type { StreamableSession } from "./streamable-session.ts";
 
-/** What a stream of a server's is opened with. */
+/** Options for opening a stream from the server. */
 export interface StreamOptions {
   readonly pool: Pool;
   readonly path: string;
   readonly session: StreamableSession;
   readonly listener: ServerListener;
   readonly maxMessageBytes: number;
-  /** Bytes of a message that is too large after which it is given up, also where it has not ended. */
+  /** The proxy stops reading a message that is too large after this many bytes, even if the message has not ended. */
   readonly maxBufferBytes?: number | undefined;
-  /** The event to go on after, where a stream is resumed. */
+  /** The id of the last event received, if a stream is resumed. */
   readonly lastId: string | null;
   /** The calls that a resumed stream should answer. */
   readonly calls: readonly Call[];
-  /** Told when the server has answered, one way or the other. */
+  /** Called when the server has responded, or the request has failed. */
   readonly onAnswer: (() => void) | null;
 }
 
-/** Hears of the end of a stream: how far it came, and how it was answered. */
+/** Called at the end of a stream with how far it came and how the request was answered. */
 export type Ended = (
   events: Resumable | null,
   status: number | null,
   refusal: { readonly head: ResponseHead; readonly shown: string } | null,
 ) => void;
 
-/** What is known of a stream that ended. */
+/** What is known about a stream that ended. */
 export interface Resumable {
   readonly lastId: string | undefined;
   readonly retryMs: number;
 }
 
-/** Opens a stream of a server's by GET. What comes is for the listener. */
+/** Opens a stream from the server by GET. Its messages go to the listener. */
 export function openStream(options: StreamOptions, done: Ended): UpstreamCall {
   const { pool, path, session, listener, maxMessageBytes, maxBufferBytes, lastId, calls, onAnswer } = options;
   const from = lastId === null || !/^[\t\x20-\x7e\x80-\xff]*$/.test(lastId) ? "" : `Last-Event-ID: ${lastId}\r\n`;
@@ -49,7 +49,7 @@ export function openStream(options: StreamOptions, done: Ended): UpstreamCall {
   const cut = (): void => {
     claim.release();
     call.abort();
-    end(reading?.breakOff() ?? null); // as if the server had broken it off
+    end(reading?.breakOff() ?? null); // as if the server had closed the stream
   };
   const claim = countIn(answerMemory, { ...brake, cut });
   const end = (events: Resumable | null): void => {
@@ -93,7 +93,7 @@ export function openStream(options: StreamOptions, done: Ended): UpstreamCall {
   };
 }
 
-/** Stops reading as long as what was read cannot leave. */
+/** Pauses reading while the listener is full. */
 export function holdBack(brake: Brake, listener: ServerListener): void {
   if (!listener.isFull) return;
   brake.pause();

@@ -14,51 +14,51 @@ import type { Exchange } from "../session/exchange.ts";
 import type { Question } from "../session/question.ts";
 import { createSession, type Session } from "../session/session.ts";
 
-/** A client of our own: it greets a server and asks for its tools. */
+/** A client inside the proxy. It performs the handshake with a server and lists its tools. */
 export interface OwnClient {
   /** Takes a message from the server. */
   receive(payload: Payload): void;
-  /** Hears of a message from the server that was too large to keep. */
+  /** Takes note of a message from the server that was too large to keep. */
   lost(gist: Gist): void;
-  /** Greets the server: in one way, or in the one it understands. */
+  /** Performs the handshake: of the given era, or of the one that the server understands. */
   greet(how: Era | "either"): Promise<Greeting>;
-  /** Fetches its list until that is quiet. */
+  /** Fetches the tool list until it does not change any more. */
   listTools(greeting: Greeting): Promise<CatalogueKeeper>;
-  /** Asks the server anything. */
+  /** Sends a request and returns the response. */
   ask(question: Question): Promise<Message>;
-  /** Asks for a tool that it does not have. */
+  /** Calls a tool that the server does not have. */
   askForNothing(greeting: Greeting): Promise<Refusal | null>;
-  /** Whether we still wait for the answer to a request of ours. */
+  /** Whether a request of this client is still open. */
   isWaiting(call: Call): boolean;
-  /** What has come so far: messages, and the first words that were none. */
+  /** What was received so far: the number of messages, and the first text that was not a message. */
   readonly heard: { readonly messages: number; readonly banner: string | null };
 }
 
-/** How a server wants to be spoken to. */
+/** The result of the handshake. */
 export interface Greeting {
   readonly era: Era;
-  /** What every request says about its sender, where it has to: JSON text. */
+  /** The `_meta` that every request must carry, as JSON text; null if the era has none. */
   readonly meta: string | null;
-  /** Whether the server agreed. */
+  /** Whether the server accepted. */
   readonly isWelcome: boolean;
-  /** Whether it may say later that its tools have changed. */
+  /** Whether the server may later notify that its tools have changed. */
   readonly mayChange: boolean;
-  /** What it said instead of a greeting, for people; null where it agreed. */
+  /** What the server answered instead of accepting, in readable form; null if it accepted. */
   readonly refusal: string | null;
 }
 
-/** What a client of our own needs. */
+/** Options of the proxy's own client. */
 export interface OwnClientOptions {
   /** Sends a message to the server. */
   readonly send: (payload: Buffer, session: Session) => void;
-  /** How its messages come. */
+  /** How messages arrive from the server. */
   readonly exchange: Exchange;
   readonly greetMs: number;
   readonly listMs: number;
   readonly version: string;
 }
 
-/** Makes a client that says it can do what servers look for before they show all their tools. */
+/** Makes a client. It declares the capabilities that some servers require before they list all their tools. */
 export function createOwnClient({ send, exchange, greetMs, listMs, version }: OwnClientOptions): OwnClient {
   let changes = 0;
   const heard = { messages: 0, banner: null as string | null };
@@ -84,7 +84,7 @@ export function createOwnClient({ send, exchange, greetMs, listMs, version }: Ow
       const welcome = await initialize();
       if (welcome.isWelcome || how === "stateful") return { era: "stateful", meta: null, ...welcome };
     }
-    // A server that knows no handshake any more: every request says who asks.
+    // The server has no handshake, so every request carries the client's information.
     const { protocolVersion, clientInfo, clientCapabilities } = META_KEYS;
     const meta = `{"${protocolVersion}":"${OWN_REVISION.stateless}","${clientInfo}":${info},"${clientCapabilities}":${capabilities}}`;
     const params = `{"_meta":${meta}}`;
@@ -111,7 +111,8 @@ export function createOwnClient({ send, exchange, greetMs, listMs, version }: Ow
     for (let round = 0; round < MAX_ROUNDS; round++) {
       const before = changes;
       if (!session.catalogue(era).isComplete) await learner.fetch(era, meta);
-      // Some servers add tools once they know what the client can do, and say so. Those that never will need no wait.
+      // Some servers add tools after they learn the client's capabilities, and send a notification. Other servers need
+      // no wait.
       if (mayChange) await new Promise((resolve) => setTimeout(resolve, QUIET_MS));
       if (changes === before) break;
     }
@@ -131,7 +132,7 @@ export function createOwnClient({ send, exchange, greetMs, listMs, version }: Ow
       if (message.envelope.kind === "opaque") heard.banner ??= readBanner(message);
       else heard.messages++;
       const turn = session.observe(message, exchange);
-      // Only a client sends such requests: it is our own.
+      // Only clients send such requests, so the server is echoing our own.
       if (turn.trouble === "wrong-direction" && message.envelope.kind === "request")
         return fail?.(new Error("it sends back what it is told"));
       if (turn.answers !== undefined) {
@@ -165,13 +166,15 @@ const MAX_ROUNDS = 10;
 
 type Welcome = Pick<Greeting, "isWelcome" | "mayChange" | "refusal">;
 
-/** What a server says to a greeting. Tools, "Capabilities": `listChanged` is whether it tells when its list changes. */
+/**
+ * Reads the response to a handshake. Tools, "Capabilities": `listChanged` says whether the server notifies of changes.
+ */
 function readWelcome(answer: Message): Welcome {
   const { bytes, envelope } = answer;
   if (envelope.kind !== "result") return { isWelcome: false, mayChange: false, refusal: describeError(answer) };
   const capabilities = findMember(bytes, envelope.result, "capabilities");
   const tools = capabilities === null ? null : findMember(bytes, capabilities, "tools");
-  // What is no object could say anything.
+  // Without a valid `tools` object, assume that the list may change.
   if (tools === null || bytes[tools.start] !== OPEN_OBJECT) return { isWelcome: true, mayChange: true, refusal: null };
   const listChanged = findMember(bytes, tools, "listChanged");
   const isSaid = listChanged !== null && bytes.toString("latin1", listChanged.start, listChanged.end) !== "false";
@@ -182,7 +185,7 @@ function isListChange({ envelope }: Message): boolean {
   return envelope.kind === "notification" && envelope.method.name === "notifications/tools/list_changed";
 }
 
-/** What we say to a server that asks us something. */
+/** The response to a request from the server. */
 function answerFor({ envelope }: Message): Buffer | null {
   if (envelope.kind !== "request") return null;
   switch (envelope.method.name) {

@@ -5,9 +5,10 @@ import { networkOf } from "../link/network.ts";
 import type { Owner } from "../session/owner.ts";
 
 /**
- * Who sent a request. What rules count and remember goes by something that the client cannot change at will: whom we let
- * in, or whom the header names that the policy trusts, or else the address. Not by the connection, because a new one
- * costs nothing; and not by a token that we do not check, because the client may invent another.
+ * The owner of a request: the key under which rules count and keep state. A client must not be able to change it at
+ * will, so it is the authenticated identity, or the identity in a header that the policy trusts, or else the network
+ * address. The connection would not do, because a client can open a new one at no cost; nor would a token that the
+ * proxy does not check, because a client can invent another.
  */
 export function ownerOf(visit: Visit): HttpOwner {
   const { head, request } = visit;
@@ -21,12 +22,12 @@ export function ownerOf(visit: Visit): HttpOwner {
   );
 }
 
-/** Who the client is, where that is known: whom we let in, or whom the header names that the policy trusts. */
+/** The client's identity, if it is known: the authenticated one, or the one in a header that the policy trusts. */
 export function nameOf({ principal, head }: Pick<Visit, "principal" | "head">): string | null {
   return principal?.id ?? head.identity;
 }
 
-/** The same for a session that we host, or that the server gave: without an identity, what is counted is the session's. */
+/** The owner of a session that the proxy hosts or the server assigned. Without an identity, rules count by session. */
 export function ownerOfSession(visit: Visit): Owner {
   const owner = ownerOf(visit);
   return nameOf(visit) === null
@@ -49,13 +50,16 @@ class HttpOwner implements Owner {
     this.#socket = socket;
   }
 
-  /** Who shows the same credentials gets the same private answers; without any, only the same connection does. */
+  /**
+   * Clients with the same credentials share private cached responses. Without credentials, only requests on the same
+   * connection share them.
+   */
   get audience(): string {
     this.#audience ??= this.#findAudience();
     return this.#audience;
   }
 
-  /** Lets go of all that is not needed any more: its session lives longer than the request that began it. */
+  /** Releases what is no longer needed: the session lives longer than the request that began it. */
   settle(): void {
     this.#audience ??= this.#findAudience();
     this.#authorization = null;
@@ -69,7 +73,7 @@ class HttpOwner implements Owner {
   }
 }
 
-/** A token is a secret; a part of its hash tells it from others just as well. */
+/** The token is a secret, and part of its hash identifies it just as well. */
 function hash(authorization: string): string {
   return createHash("sha256").update(authorization).digest("base64url").slice(0, HASH_CHARACTERS);
 }

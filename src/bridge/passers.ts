@@ -1,19 +1,19 @@
-/** What waits under a key for a short while, in the order it came. */
+/** A map for entries that live only for a short time, in insertion order. */
 export interface Passers<Key, Value> {
   size(): number;
   get(key: Key): Value | undefined;
   set(key: Key, value: Value): void;
   delete(key: Key): void;
-  /** The first that is so. */
+  /** The first value that satisfies the test. */
   find(isSo: (value: Value) => boolean): Value | undefined;
-  /** All of them, as they are now. */
+  /** A copy of all entries. */
   entries(): (readonly [Key, Value])[];
 }
 
 /**
- * Makes a map for what comes and goes with every request. A Map that is laid out anew leaves a table behind which holds
- * what was in it, and the next table. Once one of those is in V8's old generation all that follow get there, and keep
- * every request until a full collection. So what is taken out is let go of here.
+ * Makes a map for entries that come and go with every request. When a Map is rehashed, the old table keeps its contents
+ * and a reference to the next table. Once one such table is in V8's old generation, all tables after it get there too
+ * and keep every request alive until a full collection. So `delete` also clears the value itself.
  */
 export function createPassers<Key, Value>(): Passers<Key, Value> {
   const boxes = new Map<Key, { value: Value | null }>();

@@ -5,39 +5,44 @@ import { mergeBatches } from "../message/compose.ts";
 import type { Call } from "../session/call.ts";
 import { beginStream, type EventStream } from "./event-stream.ts";
 
-/** What a client is answered to a request that others have to answer first. */
+/** The HTTP reply to a client's POST, whose responses come from the server. */
 export interface PostReply {
-  /** Whether messages can be sent before the answer. */
+  /** Whether other messages can be sent before the response. */
   readonly canStream: boolean;
   isFull(): boolean;
   whenReady(resume: () => void): void;
-  /** How many bytes the client has not taken yet. */
+  /** How many bytes the client has not read yet. */
   behind(): number;
-  /** Gives up on a client that does not read. For it, the connection broke. */
+  /** Closes the connection to a client that does not read. */
   cut(): void;
-  /** Sends something that is no answer. */
+  /** Sends a message that is not a response. */
   send(message: Buffer): void;
-  /** Sends a message that answers some of the calls: one, or several in a batch. With the last of them it is over. */
+  /**
+   * Sends a message that answers one of the calls, or several in a batch. The reply ends when all calls are answered.
+   */
   answer(calls: readonly Call[], message: Buffer, status: number): void;
   end(): void;
 }
 
-/** What a reply is made of. */
+/** Options of a reply. */
 export interface PostReplyOptions {
   readonly visit: Visit;
   readonly calls: readonly Call[];
-  /** Header names and values by turns. */
+  /** Header names and values, alternating. */
   readonly headers: readonly string[];
-  /** The client is gone before all was answered. */
+  /** Called if the client disconnects before all calls are answered. */
   readonly onGone: (calls: ReadonlySet<Call>) => void;
 }
 
-/** After this long without an answer the head leaves, so that the client sees that it was heard. */
+/**
+ * If there is no response after this time, the response head is sent, so that the client knows its request has arrived.
+ */
 const HEAD_AFTER_MS = 2000;
 
 /**
- * Makes a reply: one JSON body where there is nothing but the answer, an event stream where there is more. Its methods
- * are no getters: V8 keeps a shape for each object that has such of its own, and with it all of the request.
+ * Makes a reply: one JSON body if there are only responses, an event stream if there are other messages. It uses
+ * methods instead of getters: V8 keeps a hidden class for each object that has its own getters, and with it the whole
+ * request.
  */
 export function createPostReply({ visit, calls, headers, onGone }: PostReplyOptions): PostReply {
   const { response, head } = visit;
@@ -46,7 +51,8 @@ export function createPostReply({ visit, calls, headers, onGone }: PostReplyOpti
   const isSingle = calls.length === 1 && admits(head.accept, "application/json");
   let stream: EventStream | null = null;
   let isOver = false;
-  const kept: Buffer[] = []; // answers of a batch for a client that takes no event stream: they leave in one body
+  // responses to a batch for a client that does not accept event streams: they are sent in one body
+  const kept: Buffer[] = [];
 
   function open(): EventStream {
     clearTimeout(timer);

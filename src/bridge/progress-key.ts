@@ -1,7 +1,10 @@
 import { findMember, readString } from "../message/members.ts";
 import type { Message } from "../message/message.ts";
 
-/** The request that a progress notification is about, where its token is the request's id, as it mostly is. */
+/**
+ * The id of the request that a progress notification refers to, assuming that its progress token is the request's id,
+ * as it usually is.
+ */
 export function progressKey({ bytes, envelope }: Message): number | string | null {
   if (envelope.kind !== "notification" || envelope.method.name !== "notifications/progress") return null;
   const token = envelope.params === null ? null : findMember(bytes, envelope.params, "progressToken");

@@ -10,8 +10,8 @@ import { statusOf } from "./answers.ts";
 import type { Seat } from "./seats.ts";
 
 /**
- * Reads the message in a request. What brings none, or one that is packed or too large, is answered here. `sent` says that
- * the body has left, and is not kept any more.
+ * Reads the message in a client's request. A request without a message, or with one that is encoded or too large, is
+ * answered here. `sent` tells that the body has been forwarded and is not kept any more.
  */
 export function readMessage(visit: Visit, maxBytes: number, done: (body: Buffer, sent: () => void) => void): void {
   const { head, response } = visit;
@@ -28,19 +28,25 @@ export function readMessage(visit: Visit, maxBytes: number, done: (body: Buffer,
   });
 }
 
-/** Answers a message that goes no further. By HTTP everything is answered, also what would be met with silence on a line. */
+/**
+ * Answers a message that is not forwarded. Over HTTP every message is answered, including those that get no response on
+ * stdio.
+ */
 export function answerHere({ response }: Visit, { back, rule }: Outcome): void {
   if (back !== null) replyJson(response, statusOf(rule), back, []);
   else if (statusOf(rule) >= 400) replyError(response, statusOf(rule), UNREADABLE, null);
   else replyEmpty(response, 202, []);
 }
 
-/** Closes calls that were let through and are sent nowhere. */
+/** Closes calls that were permitted but are not sent. */
 export function forget({ session }: Seat, calls: readonly Call[]): void {
   for (const call of calls) session.calls.up.close(call);
 }
 
-/** Notes for the audit log that the server refused a client's request for want of permission. The client sees so itself. */
+/**
+ * Records in the audit log that the server refused a client's request with 401 or 403. The client gets that response
+ * itself.
+ */
 export function noteRefusal(witness: Witness, visit: Visit | null, session: Session | null, status: number): void {
   if (status !== 401 && status !== 403) return;
   witness.refusedLogin({

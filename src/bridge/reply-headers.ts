@@ -1,9 +1,12 @@
-/** What is said about a body, and does not hold for another. */
+/** Headers that describe a particular body and are wrong for any other. */
 export const ABOUT_BODY = /^(?:content-.*|etag|last-modified|digest|repr-digest|want-.*digest|accept-ranges|age)$/;
-/** What a client has to hear also where the body is ours. All else may say more about the server than we do. */
+/**
+ * Headers of the server that a client needs even if the body is ours. Others may reveal more about the server than the
+ * proxy wants to.
+ */
 const WITH_OURS = /^(?:www-authenticate|retry-after|allow|mcp-.*|set-cookie|vary)$/;
 
-/** The headers of a body that is the server's or ours. */
+/** The response headers for a body from the server or from the proxy. */
 export function headersFor(origin: "server" | "changed" | "ours", back: string[], length: number): string[] {
   const size = ["Content-Length", String(length)];
   if (origin === "server") return [...back, ...size];
@@ -11,7 +14,7 @@ export function headersFor(origin: "server" | "changed" | "ours", back: string[]
   return [...kept, "Content-Type", "application/json", ...size];
 }
 
-/** Names and values by turns, of those that are kept. */
+/** Filters a list of alternating names and values by name. */
 export function keepHeaders(headers: readonly string[], isKept: (name: string) => boolean): string[] {
   return headers.filter((_, index) => isKept(headers[index - (index % 2)].toLowerCase()));
 }

@@ -14,40 +14,40 @@ import { bodiesFor, type ServerListener } from "./server-end.ts";
 /** A response that is being read. */
 export interface Reading {
   push(chunk: Buffer): void;
-  /** Whether so much of it has come that it is given up: it may never end. */
+  /** Whether the response has passed the limit after which the proxy stops reading it. It may never end. */
   isHopeless(): boolean;
-  /** How much memory it takes up now. */
+  /** How many bytes of memory it uses now. */
   weight(): number;
-  /** The response is over. What is known of its stream, where it was one. */
+  /** Call at the end of the response. Returns how far an event stream came; null if it was a body. */
   end(): Followed | null;
-  /** It broke off. Events that came whole were taken; a body that is not whole is none. */
+  /** Call if the connection broke. Complete events have been processed; an incomplete body is dropped. */
   breakOff(): Followed | null;
 }
 
-/** How far an event stream came, and how long to wait before it is asked for again. */
+/** How far an event stream came, and how long to wait before resuming it. */
 interface Followed {
   readonly lastId: string | undefined;
   readonly retryMs: number;
 }
 
-/** What a response belongs to. */
+/** The response to read, and what it belongs to. */
 export interface ReadingOptions {
   readonly head: ResponseHead;
-  /** The calls that it should answer; none for a stream of its own. */
+  /** The calls that it should answer; none for a standing stream. */
   readonly calls: readonly Call[];
-  /** Whether a body is wanted although it answers no call: it answers a request of our own. */
+  /** Whether the body is needed although it answers no call: it answers a request of the proxy itself. */
   readonly wantsBody?: boolean;
   readonly maxMessageBytes: number;
-  /** Bytes of a message that is too large after which it is given up, also where it has not ended. */
+  /** The proxy stops reading a message that is too large after this many bytes, even if the message has not ended. */
   readonly maxBufferBytes?: number | undefined;
   readonly listener: ServerListener;
   readonly take: (payload: Payload, exchange: Exchange) => void;
 }
 
-/** How long to wait before a stream is asked for again that says nothing about it. */
+/** How long to wait before resuming a stream if the server did not say. */
 export const DEFAULT_RETRY_MS = 1000;
 
-/** Reads the messages out of a response, and makes a message of one that has none but should. */
+/** Reads the messages in a response. If a message is missing, an error response is composed instead. */
 export function readResponse(options: ReadingOptions): Reading {
   return kindOf(options.head) === "events" && options.head.status < 300 ? readEvents(options) : readBody(options);
 }
@@ -91,8 +91,8 @@ function readBody(options: ReadingOptions): Reading {
     end() {
       const collected = collector.end();
       const { body } = collected;
-      // Streamable HTTP, "Sending Messages to the Server" 4: what is no request is answered with 202 and no body. Some
-      // servers write one all the same, such as null. It is for nobody.
+      // Streamable HTTP, "Sending Messages to the Server" 4: a notification or response is answered with 202 and no
+      // body. Some servers send a body all the same, such as null. It is ignored.
       if (!wantsBody && head.status < 300) return null;
       const isJson = kindOf(head) === "json" && body !== null && body.length > 0;
       if (collected.body === null) listener.lost(collected.gist.end(), collected.bytes, exchange);
@@ -107,7 +107,7 @@ function readBody(options: ReadingOptions): Reading {
   };
 }
 
-/** The error in the body of a refusal, or one for its status: JSON text. */
+/** The JSON text of the error in a refusal's body, or of one composed from its status. */
 function errorOf(status: number, body: Buffer | null): string {
   const message = body === null ? null : openMessage(whole(body), "down", "allow");
   if (message?.envelope.kind === "error") {

@@ -9,51 +9,51 @@ import type { Owner } from "../session/owner.ts";
 import { createSession, type Session } from "../session/session.ts";
 import type { ClientTransport, ServerId } from "../session/session-view.ts";
 
-/** One conversation and the way its messages go. */
+/** One session, and the passage that judges its messages. */
 export interface Seat {
   readonly session: Session;
   readonly passage: Passage;
 }
 
-/** Sends a message of our own in a conversation. */
+/** Sends a message that the proxy composed. */
 export type Say = Parameters<typeof createSession>[0]["say"];
 
-/** What is known of a server's tools, and how to find out. */
+/** The known tools of a server, and the learner that fetches them. */
 export interface Knowledge {
   readonly catalogues: Readonly<Record<Era, CatalogueKeeper>>;
   readonly learner: Learner;
 }
 
-/** What all conversations have in common. */
+/** Options that all sessions share. */
 export interface SeatOptions {
   readonly rulebook: Rulebook;
   readonly witness: Witness;
-  /** The server that all of them are with. */
+  /** The server of all these sessions. */
   readonly server?: ServerId;
   readonly maxOpenCalls: number;
   readonly maxParkedBytes: number;
   readonly maxDepth?: number | undefined;
   readonly toolListMs: number;
-  /** Whether a list that is whole holds for good. */
+  /** Whether a complete tool list stays valid for good. */
   readonly keepsTools?: boolean;
-  /** What all of them know of the server's tools, where they learn it from each other. */
+  /** The catalogues that all sessions share; without them each session keeps its own. */
   readonly catalogues?: Readonly<Record<Era, CatalogueKeeper>>;
   readonly onLearnt: (catalogue: Catalogue) => void;
   readonly now: () => number;
 }
 
-/** What one conversation has of its own. */
+/** Options of one session. */
 export interface SeatParts {
-  /** What is known of the server's tools; null where the conversation learns that itself. */
+  /** The known tools of the server; null if the session has to learn them itself. */
   readonly known?: Knowledge | null;
   readonly owner?: Owner | undefined;
-  /** How its client comes; on stdin, unless said otherwise. */
+  /** The client's transport; stdio by default. */
   readonly transport?: ClientTransport;
-  /** Ends the conversation, because too many of its calls were cancelled or given up. */
+  /** Called to end the session because too many of its calls were cancelled or given up. */
   readonly onExhausted?: () => void;
 }
 
-/** Makes a conversation. */
+/** Makes a session with its passage. */
 export function createSeat(options: SeatOptions, say: Say, parts: SeatParts = {}): Seat {
   const { known = null, owner = NOBODY, onExhausted = () => {} } = parts;
   const { rulebook, witness, maxParkedBytes, maxDepth, keepsTools = false } = options;
@@ -83,7 +83,7 @@ export function createSeat(options: SeatOptions, say: Say, parts: SeatParts = {}
 
 const NOBODY: Owner = { identity: null, scope: null, audience: null };
 
-/** Whether calls of hidden and unknown tools are answered as the server itself would. */
+/** Whether calls of hidden and unknown tools are answered with the server's own error for unknown tools. */
 export function mirrorsServer({ tools }: Policy): boolean {
   return tools?.notFound === "upstream";
 }

@@ -6,46 +6,46 @@ import type { Exchange } from "../session/exchange.ts";
 import type { Session } from "../session/session.ts";
 import type { Turn } from "../session/turn.ts";
 
-/** One session with a server, message by message, whatever its transport. */
+/** One session with a server, independent of its transport. */
 export interface ServerEnd {
-  /** Sends what has been judged. `about` is the message it came as, and `calls` are those it opens. */
+  /** Sends bytes that have been judged. `about` is the message in them; `calls` are the calls that it opens. */
   send(payload: Buffer, about: Message, calls: readonly Call[]): void;
-  /** Whether what is sent now would have to wait. */
+  /** Whether the sender should wait before sending more. */
   readonly isFull: boolean;
   whenReady(resume: () => void): void;
-  /** Ends the session with the server's consent. */
+  /** Ends the session in order, as the transport specifies. */
   close(): Promise<void>;
-  /** Ends it now. */
+  /** Ends it without waiting. */
   destroy(): void;
 }
 
-/** Who hears what a server says. A request that fails is answered like any other, with an error. */
+/** Receives what a server sends. If a request fails, the listener receives an error response for it. */
 export interface ServerListener {
   message(payload: Payload, exchange: Exchange): void;
-  /** A message that was too large to keep, and what could be told of it. */
+  /** Called for a message that was too large to keep, with what could be read of it. */
   lost(gist: Gist, bytes: number, exchange: Exchange): void;
-  /** Whether the sender of this call still waits for its answer. */
+  /** Whether this call is still open. */
   isWaiting(call: Call): boolean;
-  /** Something that is wrong, but with no single message. */
+  /** Reports a problem that does not belong to a single message. */
   trouble(kind: string, text: string): void;
-  /** Whether more should wait. */
+  /** Whether the server should stop sending for now. */
   readonly isFull: boolean;
   whenReady(resume: () => void): void;
 }
 
-/** Answers calls in place of a server that did not. Where it did not accept something else, that is only logged. */
+/** Answers calls with an error in place of the server. If there are none, the failure is only logged. */
 export function answerInstead(listener: ServerListener, calls: readonly Call[], error: WireError): void {
   if (calls.length === 0) listener.trouble("http:refused", `the server did not accept a message: ${error.message}`);
   for (const call of calls)
     if (listener.isWaiting(call)) listener.message(whole(composeError(call.id, error)), bodiesFor(calls));
 }
 
-/** The calls that a message opens, or the messages of a batch. */
+/** The calls that a message opens, or all messages of a batch. */
 export function callsOf(turns: readonly Turn[]): readonly Call[] {
   return turns.flatMap(({ opens }) => opens ?? []);
 }
 
-/** Sends a message of our own to a server. */
+/** Sends a message that the proxy composed to a server. */
 export function sendOwn(server: ServerEnd | null, { calls }: Session, payload: Buffer): void {
   const about = openMessage(whole(payload), "up", "refuse");
   const { envelope } = about;
@@ -53,12 +53,12 @@ export function sendOwn(server: ServerEnd | null, { calls }: Session, payload: B
   server?.send(payload, about, call === undefined ? [] : [call]);
 }
 
-/** Whether a message is an error of ours that answers nothing: what it is about had no id. By HTTP nobody waits for it. */
+/** Whether a message is an error response without an id. Over HTTP no request waits for it. */
 export function answersNothing({ envelope }: Message): boolean {
   return envelope.kind === "error" && envelope.id === null;
 }
 
-/** Messages that came by HTTP: line breaks may stand between tokens. */
+/** Messages that arrive over HTTP: line breaks are allowed between tokens. */
 export const BODIES: Exchange = {
   breaks: "allow",
   routed: true,
@@ -68,7 +68,7 @@ export const BODIES: Exchange = {
   resumed: false,
 };
 
-/** Those of a response to a request that opened these calls, and no others. */
+/** The same for the response to a request that opened these calls. It may not answer others. */
 export function bodiesFor(calls: readonly Call[]): Exchange {
   return { breaks: "allow", routed: true, mirrored: null, answerable: calls, presence: null, resumed: false };
 }

@@ -21,34 +21,37 @@ import { answerHere, forget, NO_SERVER } from "./refusal.ts";
 import { createSeat, mirrorsServer, type Knowledge, type Seat, type SeatOptions } from "./seats.ts";
 import type { ServerEnd, ServerListener } from "./server-end.ts";
 
-/** One server process for all requests that belong to no session, as those of 2026-07-28 do. */
+/** One server process for all requests that do not belong to a session, as in 2026-07-28. */
 export interface Shared {
   post(visit: Visit, body: Buffer): void;
-  /** Tells those who listen that the tools are others from now on. */
+  /** Notifies subscribed clients that the tools have changed. */
   announce(): void;
   close(): Promise<void>;
   destroy(): void;
 }
 
-/** What the shared server is made of. */
+/** Options of the shared server. */
 export interface SharedOptions {
   readonly seats: SeatOptions;
   readonly open: (listener: ServerListener, onEnd: () => void) => Promise<ServerEnd>;
-  /** How many bytes may wait for one client, and for all. Who does not read is cut off: the others must not wait. */
+  /**
+   * How many bytes may wait for one client; a multiple of it is the limit for all. A client that does not read is
+   * disconnected, so that the others do not have to wait.
+   */
   readonly maxBehindBytes: number;
 }
 
-/** A request on its way, and who sent it. */
+/** A request that was sent to the server, and its client's reply. */
 interface Asked extends Named {
   readonly seat: Seat;
   readonly reply: PostReply;
-  /** Whether its sender wants to hear what the server logs meanwhile. */
+  /** Whether the client asked to receive the server's log messages for this request. */
   readonly wantsLog: boolean;
 }
 
 /**
- * Many clients, one process. Ids and progress tokens are made unique on the way up and put back on
- * the way down, so that nobody gets another's answer; nothing else of a message changes.
+ * Many clients share one process. Ids and progress tokens are made unique on the way to the server and restored on the
+ * way back, so that each response reaches the right client; nothing else of a message changes.
  */
 export function createShared({ seats, open, maxBehindBytes }: SharedOptions): Shared {
   const asked = createPassers<number, Asked>();
@@ -57,7 +60,7 @@ export function createShared({ seats, open, maxBehindBytes }: SharedOptions): Sh
   let current: ServerEnd | null = null;
   let isOver = false;
 
-  // Asks for the tools in its own name; what it learns holds for all.
+  // The `asker` seat below fetches the tools, and all clients share the result.
   const catalogues = seats.catalogues ?? createCatalogues(seats.now, seats.keepsTools);
   const sayUp = (direction: "up" | "down", payload: Buffer): void => {
     if (direction === "up") current?.send(payload, openMessage(whole(payload), "up", "refuse"), []);
@@ -96,7 +99,7 @@ export function createShared({ seats, open, maxBehindBytes }: SharedOptions): Sh
     if (answer !== null) reply.answer([call], answer, status);
   }
 
-  /** Tells those whose answer cannot be passed on. */
+  /** Answers requests with an error if their response cannot be forwarded. */
   function disappoint(message: Message): void {
     for (const number of numbersMeant(message)) {
       const entry = asked.get(number);
@@ -135,14 +138,14 @@ export function createShared({ seats, open, maxBehindBytes }: SharedOptions): Sh
     },
     isWaiting: () => false,
     trouble: (kind, text) => seats.witness.trouble(kind, text),
-    // Nobody waits because somebody else does not read, as long as there is memory for what that one has not read.
+    // A client that does not read does not hold up the others as long as there is memory for its unread output.
     get isFull() {
       return answerMemory.isShort;
     },
     whenReady: (resume) => answerMemory.whenRoom(resume),
   };
 
-  /** Cuts off whoever does not read what is sent to it. */
+  /** Disconnects a client that does not read its responses. */
   function checkBehind(reply: PostReply): void {
     if (reply.behind() > maxBehindBytes) {
       seats.witness.trouble("http:slow-reader", "cut off a client that does not read what it asked for");
@@ -157,7 +160,10 @@ export function createShared({ seats, open, maxBehindBytes }: SharedOptions): Sh
     if (total > maxBehindBytes * MAX_BEHIND) worst.cut();
   }
 
-  /** What names no request may be anybody's. Log messages are for whoever asked for them, where that is clear. */
+  /**
+   * Handles a message that does not name a request. A log message is forwarded only if exactly one client asked for
+   * them.
+   */
   function relate({ envelope }: Message, payload: Payload, exchange: Exchange): void {
     const method = "method" in envelope ? envelope.method.name : "";
     if (method === "notifications/tools/list_changed") return void asker.passage.pass(payload, "down", exchange);
@@ -192,16 +198,16 @@ export function createShared({ seats, open, maxBehindBytes }: SharedOptions): Sh
     const [{ opens: call, message: judged }] = turns;
     if (call === undefined) {
       replyEmpty(visit.response, 202, []);
-      // A cancellation by name has no meaning here: a request is cancelled by leaving it.
+      // A cancellation has no meaning here: in this era a client cancels a request by disconnecting.
       const { envelope } = judged;
       if (envelope.kind !== "notification" || envelope.method.name === "notifications/cancelled") return;
       return current?.send(onward === "untouched" ? body : onward, judged, []);
     }
-    // It left while its request was held here, and leaving is cancelling.
+    // The client disconnected, and so cancelled its request, while the request was held.
     if (visit.response.destroyed) return forget(seat, [call]);
-    // What the older era has and this one has not would change the process for everybody.
+    // These methods exist only in the older era. They would change the process for all clients.
     if (OF_THE_OLDER_ERA.has(call.method.name)) return refuse(visit, seat, call, NOT_FOUND, 404);
-    // It ended while the request waited for something of ours.
+    // The server ended while the request was held.
     if (current === null) return refuse(visit, seat, call, CLOSED, 502);
     const message = onward === "untouched" ? judged : openMessage(whole(onward), "up", "allow");
     const number = ++counter;
@@ -222,7 +228,8 @@ export function createShared({ seats, open, maxBehindBytes }: SharedOptions): Sh
       const exchange = exchangeFor(visit.head, visit.response);
       const go = (): void => {
         if (visit.response.destroyed || isOver) return;
-        // It belongs to no session, and none is announced to observers: they see that it was judged.
+        // The request does not belong to a session, so no session is announced to observers. They see that it was
+        // judged.
         const seat = createSeat(seats, sayUp, {
           known: knowledge,
           owner: ownerOf(visit),
@@ -254,7 +261,7 @@ export function createShared({ seats, open, maxBehindBytes }: SharedOptions): Sh
 const NOTHING = Buffer.alloc(0);
 const NOT_FOUND = { code: -32601, message: "Method not found" };
 
-/** So many times what may wait for one client may wait for all. */
+/** The limit for all clients, as a multiple of the limit for one. */
 const MAX_BEHIND = 4;
 
 const OF_THE_OLDER_ERA = new Set(["initialize", "logging/setLevel", "resources/subscribe", "resources/unsubscribe"]);
@@ -263,7 +270,7 @@ function refuse(visit: Visit, { passage }: Seat, call: Call, error: WireError, s
   replyJson(visit.response, status, passage.giveUpOn(call, "up", error) ?? NOTHING, []);
 }
 
-/** The HTTP status that goes with an answer. */
+/** The HTTP status for a response. */
 function statusFor({ bytes, envelope }: Message): number {
   if (envelope.kind !== "error") return 200;
   const span = findMember(bytes, envelope.error, "code");

@@ -15,22 +15,22 @@ import { createBrake } from "./brake.ts";
 import { holdBack } from "./open-stream.ts";
 import { createTurnstile } from "./turnstile.ts";
 
-/** What a session of the older transport is made of. */
+/** Options of an HTTP+SSE session. */
 export interface SseOptions {
   readonly pool: Pool;
   readonly address: Address;
   readonly headers: () => string;
   readonly listener: ServerListener;
   readonly maxMessageBytes: number;
-  /** Bytes of a message that is too large after which it is given up, also where it has not ended. */
+  /** The proxy stops reading a message that is too large after this many bytes, even if the message has not ended. */
   readonly maxBufferBytes?: number | undefined;
-  /** The server's stream ended: with it, the session and the server. */
+  /** Called when the server's stream has ended, and with it the session. */
   readonly onEnd: () => void;
 }
 
 let counter = 0;
 
-/** Opens a session at a server of the HTTP+SSE transport of 2024-11-05. Rejects where the server has no such thing. */
+/** Opens a session with a server that uses the HTTP+SSE transport of 2024-11-05. Rejects if the server does not. */
 export function openSseEnd(options: SseOptions): Promise<ServerEnd> {
   const { pool, address, headers, listener, maxMessageBytes, maxBufferBytes, onEnd } = options;
   let endpoint: string | null = null;
@@ -58,7 +58,8 @@ export function openSseEnd(options: SseOptions): Promise<ServerEnd> {
       event({ name, data }) {
         if (data === null) return;
         if (name === "endpoint") {
-          // Only the first counts, and only on the server's own origin: it decides where messages and tokens go.
+          // Only the first endpoint event counts, and it must be on the server's own origin: it decides where messages
+          // and tokens are sent.
           if (endpoint !== null) return listener.trouble("sse:second-endpoint", "ignored a second endpoint event");
           endpoint = pathOf(data.bytes.toString("utf8", data.start, data.end), address);
           if (endpoint === null) return end("an endpoint of another origin");
@@ -165,10 +166,10 @@ export function openSseEnd(options: SseOptions): Promise<ServerEnd> {
   });
 }
 
-/** How long others wait for a message to be taken. */
+/** How long later messages wait until the server has accepted this one. */
 const TAKEN_MS = 5000;
 
-/** The path that an endpoint event names, where it is on the server's own origin. */
+/** The path in an endpoint event; null if it is not on the server's own origin. */
 export function pathOf(text: string, address: Address): string | null {
   try {
     const url = new URL(text, `${address.origin}${address.path}`);

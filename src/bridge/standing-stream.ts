@@ -4,22 +4,22 @@ import type { Ended } from "./open-stream.ts";
 import { DEFAULT_RETRY_MS } from "./response-messages.ts";
 import type { StreamableSession } from "./streamable-session.ts";
 
-/** The stream of a session for what the server says unasked. It is opened again whenever it ends. */
+/** The stream of a session for messages that the server sends without being asked. It is reopened whenever it ends. */
 export interface StandingStream {
   open(): void;
-  /** Opens it before the server is told that the client is ready: some servers have something to say at once. */
+  /** Opens it before `notifications/initialized` is sent: some servers send messages right after that. */
   openFirst(): Promise<void>;
-  /** Whether the server refused it because the handshake was not over. */
+  /** Whether the server refused the stream because the handshake was not complete. */
   isTooEarly(): boolean;
   abort(): void;
 }
 
-/** What a standing stream is made of. */
+/** Options of a standing stream. */
 export interface StandingStreamOptions {
   readonly session: StreamableSession;
   readonly permit: (head: ResponseHead, shown: string) => Promise<boolean>;
   readonly isOver: () => boolean;
-  /** Sends the request for a stream, after the last event where there was one. */
+  /** Sends the GET request for a stream, with the id of the last event if there was one. */
   readonly get: (lastId: string | null, done: Ended, onAnswer: (() => void) | null) => UpstreamCall;
 }
 
@@ -30,7 +30,7 @@ export function createStandingStream({ session, permit, isOver, get }: StandingS
 
   function listen(lastId: string | null, failures: number, wasOpen: boolean, onAnswer: (() => void) | null): void {
     const ended: Ended = (events, status, refusal) => {
-      if (current !== stream) return; // another has taken its place
+      if (current !== stream) return; // another stream has replaced it
       current = null;
       isTooEarly = status !== null && status >= 400 && status !== 405;
       if (isOver()) return;
@@ -38,11 +38,11 @@ export function createStandingStream({ session, permit, isOver, get }: StandingS
       if (refusal !== null && status === 401 && failures === 0) {
         return void permit(refusal.head, refusal.shown).then(
           (isWorthIt) => isWorthIt && !isOver() && listen(lastId, 1, wasOpen, null),
-          () => {}, // the next request says so
+          () => {}, // the next request will report the failure
         );
       }
       const isRefused = status === null || status >= 300;
-      // A server may have no such stream.
+      // A server need not offer this stream.
       if ((status !== null && status >= 400) || failures > MAX_FAILURES) return;
       const wait = Math.max(events?.retryMs ?? DEFAULT_RETRY_MS, isRefused ? 2 ** failures * 1000 : 0);
       setTimeout(() => {
@@ -70,5 +70,5 @@ export function createStandingStream({ session, permit, isOver, get }: StandingS
 }
 
 const MAX_FAILURES = 5;
-/** How long the stream may take to open before the handshake goes on without it. */
+/** How long the stream may take to open before the handshake continues without it. */
 const OPEN_FIRST_MS = 500;

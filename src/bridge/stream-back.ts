@@ -13,22 +13,25 @@ import { CLOSED } from "./answers.ts";
 import type { EventTrail, WatchedStream } from "./event-trail.ts";
 import type { Seat } from "./seats.ts";
 
-/** An event stream of a server on its way to a client, every message in it judged. */
+/** An event stream from a server to a client. Every message in it is judged. */
 export interface StreamBack {
   push(chunk: Buffer): void;
-  /** Sends bytes of ours. */
+  /** Sends bytes that the proxy composed. */
   write(bytes: Buffer): void;
-  /** Whether it can be taken up again where it ends. */
+  /** Whether the client can resume it. */
   readonly isResumable: boolean;
-  /** The stream is over. Whoever waits on it is told, unless it can be taken up again; for good, it cannot. */
+  /**
+   * Ends the stream. Its open calls are answered with an error, unless the client can resume it; with "for good" it
+   * cannot.
+   */
   end(how?: "for good"): void;
   isFull(): boolean;
   whenReady(resume: () => void): void;
-  /** How much memory it takes up: what is not whole yet, and what the client has not read. */
+  /** How many bytes of memory it uses: incomplete events, and what the client has not read. */
   weight(): number;
 }
 
-/** What a stream belongs to. */
+/** Options of a stream. */
 export interface StreamBackOptions {
   readonly response: ServerResponse;
   readonly seat: Seat;
@@ -36,26 +39,26 @@ export interface StreamBackOptions {
   /** The calls that are to be answered on it. */
   readonly calls: readonly Call[];
   readonly maxMessageBytes: number;
-  /** Bytes of a message that is too large after which it is given up, also where it has not ended. */
+  /** The proxy stops reading a message that is too large after this many bytes, even if the message has not ended. */
   readonly maxBufferBytes?: number | undefined;
-  /** Takes an answer of ours for the server. */
+  /** Sends a response that the proxy composed to the server. */
   readonly answerServer: (answer: Buffer) => void;
-  /** Where streams are watched whose events have ids. */
+  /** Keeps which calls may be answered after each event with an id. */
   readonly trail?: EventTrail;
-  /** The stream as it is watched, where it was resumed. */
+  /** The watched stream, if this one was resumed. */
   readonly watched?: WatchedStream;
-  /** Whether the client could resume the stream through us: in a session that we know, and in the era that has it. */
+  /** Whether the client could resume the stream through the proxy: the session is known, and its era has resumption. */
   readonly mayResume?: (call: Call) => boolean;
-  /** What becomes of an event that says where messages go; null where it is dropped. Without it, it is no such event. */
+  /** Rewrites an endpoint event; null drops it. Without this function endpoint events are treated like any other. */
   readonly endpoint?: (frame: EventFrame) => Buffer | null;
 }
 
-/** What an event has beside its data. */
+/** The limit for the fields of an event other than its data. */
 const MAX_FIELDS_BYTES = 65_536;
 
 /**
- * Relays a stream whose head has been sent. What passes leaves framed as it came, where every reader reads that alike; all
- * other events are framed anew, with nothing but what was judged.
+ * Relays a stream whose head has been sent. Permitted events keep their framing if every parser reads it in the same
+ * way; all others are framed again, with only what was judged.
  */
 export function createStreamBack(options: StreamBackOptions): StreamBack {
   const { response, seat, exchange, calls, maxMessageBytes, maxBufferBytes, answerServer } = options;
@@ -63,10 +66,10 @@ export function createStreamBack(options: StreamBackOptions): StreamBack {
   const outlet = createOutlet(response, () => {});
   let isResumable = false;
   let watched = options.watched ?? null;
-  let waiting = 0; // messages that something is waited for with
+  let waiting = 0; // messages that are held
   let isEnding = false;
 
-  /** What was waited for is over. The stream ends with the last one. */
+  /** Called when a message is no longer held. If the stream is ending, the last one ends it. */
   function arrive(): void {
     waiting--;
     outlet.flush();
@@ -85,10 +88,11 @@ export function createStreamBack(options: StreamBackOptions): StreamBack {
     outlet.end();
   }
 
-  /** Sends an event as it came. */
+  /** Sends an event with its original bytes. */
   function forward({ bytes, start, end }: EventFrame): void {
     outlet.forward(bytes, start, end);
-    // Some readers end no line at a CR alone. If the LF is still to come, the framer hands it on as an event that is not plain.
+    // Some parsers do not end a line at a CR alone. If an LF follows, the framer reports it as an event that is not
+    // plain.
     if (bytes[end - 1] === CR) outlet.write(NEWLINE);
   }
 
@@ -96,7 +100,7 @@ export function createStreamBack(options: StreamBackOptions): StreamBack {
     outlet.write(replaceData(frame, escapeBreaks(flatten(message))));
   }
 
-  /** Notes an event after which the client may resume the stream. */
+  /** Records an event after which the client may resume the stream. */
   function note(eventId: string): void {
     if (watched === null) {
       if (options.trail === undefined || calls.length === 0) return;
@@ -114,7 +118,7 @@ export function createStreamBack(options: StreamBackOptions): StreamBack {
       if (frame.isPlain || frame.data === null) forward(frame);
       else rewrite(frame, frame.data);
     } else if (onward !== "nothing") rewrite(frame, whole(onward));
-    // The client must be able to go on from here, though it does not see what was here.
+    // The client must be able to resume after this event, although its message was removed.
     else if (frame.id !== null) writeSome(replaceData(frame, null));
     if (back !== null) answerServer(back);
   }
@@ -170,7 +174,7 @@ export function createStreamBack(options: StreamBackOptions): StreamBack {
     },
     end(how) {
       framer.end();
-      // For good is now: whoever is still waiting for something is told.
+      // "for good" does not wait: calls that are still open are answered with an error.
       if (waiting === 0 || how === "for good") finish(how === "for good");
       else isEnding = true;
     },
@@ -180,12 +184,12 @@ export function createStreamBack(options: StreamBackOptions): StreamBack {
   };
 }
 
-/** Whether a state is still what it was. Only the compiler believes that nobody has changed it. */
+/** Compares through a function, because the compiler assumes that the state has not changed. */
 function isStill(state: string): boolean {
   return state === "now";
 }
 
-/** A message on one line as an event of ours. */
+/** Frames a message, which must be on one line, as an event. */
 export function frameMessage(message: Buffer): Buffer {
   return Buffer.concat([BEFORE, escapeBreaks(message), AFTER]);
 }

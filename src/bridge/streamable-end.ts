@@ -19,30 +19,33 @@ import { createStandingStream } from "./standing-stream.ts";
 import { BOTH, createStreamableSession, isReady } from "./streamable-session.ts";
 import { createTurnstile } from "./turnstile.ts";
 
-/** What a session of Streamable HTTP is made of. */
+/** Options of a Streamable HTTP session. */
 export interface StreamableOptions {
   readonly pool: Pool;
   readonly path: string;
-  /** Header lines of every request: what the user wants sent, and permission where there is one. */
+  /** Header lines of every request: those that the user configured, and authorization if there is any. */
   readonly headers: () => string;
-  /** Asked when the server refuses for want of permission. Resolves when it is worth trying again; false where it is not. */
+  /**
+   * Called when the server refuses a request for lack of authorization. Resolves to true if the request should be
+   * retried.
+   */
   readonly permit: (head: ResponseHead, shown: string) => Promise<boolean>;
-  /** Renews the permission where it is about to run out; null where there is nothing to wait for. */
+  /** Renews the authorization if it is about to expire; null if there is nothing to wait for. */
   readonly renew?: () => Promise<void> | null;
   readonly schemaOf: SchemaReader;
   readonly listener: ServerListener;
   readonly maxMessageBytes: number;
-  /** Bytes of a message that is too large after which it is given up, also where it has not ended. */
+  /** The proxy stops reading a message that is too large after this many bytes, even if the message has not ended. */
   readonly maxBufferBytes?: number | undefined;
-  /** Whether a stream of its own is opened for what the server says unasked. */
+  /** Whether a standing stream is opened for messages that the server sends without being asked. */
   readonly listens: boolean;
-  /** Hears how each request of ours went, beside what came of it. */
+  /** Called with the head or the failure of each request. */
   readonly watch?: { head(head: ResponseHead): void; failed(error: ConnectionError): void };
 }
 
 let counter = 0;
 
-/** A session at a server that speaks Streamable HTTP. */
+/** Makes a session with a server that uses Streamable HTTP. */
 export function createStreamableEnd(options: StreamableOptions): ServerEnd {
   const { pool, path, listener, maxMessageBytes, maxBufferBytes } = options;
   let isOver = false;
@@ -75,7 +78,8 @@ export function createStreamableEnd(options: StreamableOptions): ServerEnd {
       const method = "method" in envelope ? envelope.method.name : null;
       session.note(method, payload);
       if (method === "notifications/cancelled" && withdraw(about)) return taken();
-      // Nothing overtakes what has no answer, nor anything the greeting. No longer than a while, should it not be taken.
+      // Later messages wait until a message without a response, or `initialize`, has been accepted. Except for
+      // `initialize`, they wait only for a limited time.
       const isBarrier = calls.length === 0 || method === "initialize";
       if (isBarrier && method !== "initialize") setTimeout(taken, TAKEN_MS).unref();
       const isLast = method === "notifications/initialized" && options.listens;
@@ -88,7 +92,7 @@ export function createStreamableEnd(options: StreamableOptions): ServerEnd {
     });
   }
 
-  /** In the stateless era a request is cancelled by leaving it. */
+  /** In the stateless era a request is cancelled by closing its connection. */
   function withdraw(cancellation: Message): boolean {
     const spelled = cancelledId(cancellation);
     for (const [about, call] of running) {
@@ -147,10 +151,10 @@ export function createStreamableEnd(options: StreamableOptions): ServerEnd {
           if (head.status === 404 && shownId !== null && attempt < RENEWED && session.canRenew && !isOver) {
             running.delete(about);
             abort();
-            // Somebody else may have noticed first.
+            // Another request may have noticed first that the session is gone.
             const renewal = session.id === shownId ? session.renew() : (session.renewing ?? Promise.resolve(true));
             return void renewal.then((isRenewed) => {
-              // An answer belongs to a question of the session that is gone.
+              // A response is not repeated: it answers a request of the session that is gone.
               if (isRenewed && "method" in envelope) post(payload, about, calls, RENEWED, taken);
               else finish(head, null);
             });
@@ -195,12 +199,12 @@ export function createStreamableEnd(options: StreamableOptions): ServerEnd {
       running.delete(about);
       if (refusal !== null) answerInstead(listener, calls, refusedWith(refusal.status));
       else if (calls.some(isWaiting)) {
-        // 2026-07-28 has no resumption: what broke off there is lost.
+        // 2026-07-28 has no resumption: the responses of a broken stream are lost.
         const isResumable = calls.every(({ era }) => era === "stateful");
         if (events !== null && events.lastId !== undefined && isResumable) resume(calls, events, 0);
         else answerInstead(listener, calls, CLOSED);
       }
-      // A server may have wanted to hear this first.
+      // The server may have refused the stream until it received this notification.
       if (options.listens && isReady(about) && standing.isTooEarly() && !isOver) standing.open();
       taken();
     }
@@ -229,7 +233,7 @@ export function createStreamableEnd(options: StreamableOptions): ServerEnd {
     listener.message(payload, exchange);
   }
 
-  /** Resumes a stream where it broke off, until the calls it belongs to are answered. */
+  /** Resumes a stream after it broke, until its calls are answered. */
   function resume(calls: readonly Call[], { lastId, retryMs }: Resumable, failures: number): void {
     const timer = setTimeout(() => {
       if (isOver || !calls.some(isWaiting)) return;
@@ -282,8 +286,8 @@ export function createStreamableEnd(options: StreamableOptions): ServerEnd {
 }
 
 const MAX_FAILURES = 5;
-/** How long others wait for a message without an answer to be taken. */
+/** How long later messages wait until the server has accepted a message without a response. */
 const TAKEN_MS = 5000;
 const NO_MEMORY = new ConnectionError("NO_ROOM", "Connection lost", "no memory for a response that did not go on");
-/** The attempt in a session that was begun anew: there is no further one. */
+/** Number of the attempt in a renewed session. It is the last one. */
 const RENEWED = 2;

@@ -6,27 +6,27 @@ import type { Call } from "../session/call.ts";
 import { readResponse, type Reading } from "./response-messages.ts";
 import type { ServerListener } from "./server-end.ts";
 
-/** What a server knows us by, and how it came to. */
+/** The state of a Streamable HTTP session, and how to renew it. */
 export interface StreamableSession {
-  /** The server's name for the session; null where it has none. */
+  /** The session id that the server assigned; null if there is none. */
   id: string | null;
-  /** The revision it is spoken in, once that is settled. */
+  /** The negotiated protocol revision, once it is known. */
   version: string | null;
   /** Header lines of every request. */
   common(accept: string): string;
   versionLine(): string;
-  /** Remembers what the client says to begin with, should the server forget it. */
+  /** Keeps the client's handshake messages, so that they can be repeated if the server loses the session. */
   note(method: string | null, payload: Buffer): void;
   readonly canRenew: boolean;
-  /** While it is begun anew. */
+  /** The renewal in progress, if there is one. */
   readonly renewing: Promise<boolean> | null;
-  /** Begins anew with a server that has forgotten the session: Streamable HTTP, "Session Management" 4. */
+  /** Repeats the handshake with a server that has lost the session: Streamable HTTP, "Session Management" 4. */
   renew(): Promise<boolean>;
-  /** Asks the server to end the session, where it has one. Resolves when it has answered, or did not in time. */
+  /** Asks the server to end the session, if it has one. Resolves when the server has responded, or after a timeout. */
   end(): Promise<void>;
 }
 
-/** What it is made of. */
+/** Options of a session. */
 export interface StreamableSessionOptions {
   readonly pool: Pool;
   readonly path: string;
@@ -37,7 +37,7 @@ export interface StreamableSessionOptions {
   readonly onRenewed: () => void;
 }
 
-/** What we can read. */
+/** The content types that the proxy accepts. */
 export const BOTH = "application/json, text/event-stream";
 
 const RENEW_MS = 30_000;
@@ -60,7 +60,8 @@ export function createStreamableSession(options: StreamableSessionOptions): Stre
     versionLine: () => (session.version === null ? "" : `${HEADERS.version}: ${session.version}\r\n`),
     note(method, payload) {
       if (method !== "initialize" && method !== "notifications/initialized") return;
-      const message = openMessage(whole(Buffer.from(payload)), "up", "allow"); // a copy: it came with others
+      // a copy, because the payload is part of a larger buffer
+      const message = openMessage(whole(Buffer.from(payload)), "up", "allow");
       if (method === "initialize") greeting = message;
       else ready = message;
     },
@@ -100,7 +101,7 @@ export function createStreamableSession(options: StreamableSessionOptions): Stre
     return true;
   }
 
-  /** Says again what the client has said; what comes of it is not for the client. */
+  /** Repeats one of the client's handshake messages. The response is not forwarded to the client. */
   function repeat(about: Message): Promise<boolean> {
     return new Promise((resolve) => {
       let reading: Reading | null = null;
@@ -112,7 +113,7 @@ export function createStreamableSession(options: StreamableSessionOptions): Stre
         trouble: () => {},
         isFull: false,
       };
-      const calls: readonly Call[] = []; // whoever asked was answered when the session first began
+      const calls: readonly Call[] = []; // the client got its response when the session first began
       const take = (body: Payload): void => {
         isGood = openMessage(body, "down", "allow").envelope.kind === "result";
       };
@@ -142,7 +143,7 @@ export function createStreamableSession(options: StreamableSessionOptions): Stre
   }
 }
 
-/** Whether a message is the client's last word of the greeting. */
+/** Whether a message is the client's last message of the handshake. */
 export function isReady({ envelope }: Message): boolean {
   return envelope.kind === "notification" && envelope.method.name === "notifications/initialized";
 }

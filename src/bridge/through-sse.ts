@@ -21,9 +21,9 @@ import { BODIES } from "./server-end.ts";
 import { pathOf } from "./sse-end.ts";
 import { createStreamBack, frameMessage, type StreamBack } from "./stream-back.ts";
 
-/** What a way through is made of. */
+/** Options of an HTTP+SSE reverse proxy. */
 export interface ThroughSseOptions {
-  /** Where clients come in. */
+  /** The paths for clients. */
   readonly paths: Paths;
   readonly pool: Pool;
   readonly address: Address;
@@ -32,22 +32,22 @@ export interface ThroughSseOptions {
   /** Header lines for every request to the server. */
   readonly headers: string;
   readonly maxMessageBytes: number;
-  /** Bytes of a message that is too large after which it is given up, also where it has not ended. */
+  /** The proxy stops reading a message that is too large after this many bytes, even if the message has not ended. */
   readonly maxBufferBytes?: number | undefined;
   readonly maxSessions: number;
 }
 
-/** One client's stream, and where its messages go. */
+/** One client's stream, and the endpoint for its messages. */
 interface Passenger {
   readonly seat: Seat;
   readonly principal: string | null;
   readonly visit: Visit;
   stream: StreamBack | null;
-  /** Where the server takes its messages. */
+  /** The server's path for its messages. */
   endpoint: string | null;
 }
 
-/** The stream passes as it is framed, every message in it judged; only where to send messages is said anew. */
+/** Forwards the stream with its framing, and judges every message in it. Only the endpoint event is changed. */
 export function createThroughSse(options: ThroughSseOptions): ClientSide {
   const { paths, pool, address, seats, knowledge, headers, maxMessageBytes, maxBufferBytes, maxSessions } = options;
   const passengers = new Map<string, Passenger>();
@@ -67,14 +67,17 @@ export function createThroughSse(options: ThroughSseOptions): ClientSide {
           ({ status } = head);
           noteRefusal(seats.witness, visit, passenger.seat.session, status);
         },
-        body: () => {}, // answers come by the stream
+        body: () => {}, // responses arrive on the stream
         done: () => done(status),
         failed: (error) => done(failureOf(error).status),
       },
     );
   }
 
-  /** The event that says where messages go: to us. There is one, and only on the server's own origin. */
+  /**
+   * Rewrites the endpoint event so that it names the proxy. Only the first one counts, and it must be on the server's
+   * own origin.
+   */
   function redirect(id: string, passenger: Passenger, frame: EventFrame): Buffer | null {
     if (passenger.endpoint !== null || frame.data === null) return null;
     const { bytes, start, end } = frame.data;
@@ -221,7 +224,7 @@ export function createThroughSse(options: ThroughSseOptions): ClientSide {
   };
 }
 
-/** The stream is over, and with it the session: whoever waits is told. */
+/** The stream and the session have ended: answers open calls with an error. */
 function end({ seat, stream, visit }: Passenger): void {
   if (stream === null) return replyError(visit.response, 502, CLOSED, null);
   for (const answer of seat.passage.giveUp("up", CLOSED)) stream.write(frameMessage(answer));

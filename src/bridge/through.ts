@@ -27,9 +27,9 @@ import { bodiesFor, callsOf } from "./server-end.ts";
 import { ABOUT_BODY, headersFor, keepHeaders } from "./reply-headers.ts";
 import { createStreamBack, frameMessage, type StreamBack } from "./stream-back.ts";
 
-/** What a way through is made of. */
+/** Options of a Streamable HTTP reverse proxy. */
 export interface ThroughOptions {
-  /** Where clients come in. */
+  /** The path for clients. */
   readonly path: string;
   readonly pool: Pool;
   readonly address: Address;
@@ -37,23 +37,23 @@ export interface ThroughOptions {
   /** Header lines for every request to the server. */
   readonly headers: string;
   readonly maxMessageBytes: number;
-  /** Bytes of a message that is too large after which it is given up, also where it has not ended. */
+  /** The proxy stops reading a message that is too large after this many bytes, even if the message has not ended. */
   readonly maxBufferBytes?: number | undefined;
-  /** Whether the server is still there, when something of it broke off. */
+  /** Whether the server can still be reached. Asked after one of its streams broke. */
   readonly isThere: () => Promise<boolean>;
-  /** What a header of the server's becomes for clients; null where it is not for them. */
+  /** Rewrites a server's header for clients; null removes it. */
   readonly rewrite: (visit: Visit, name: string, value: string) => string | null;
 }
 
 /**
- * Requests, status, headers and framing pass as they are; every message in them is judged. Sessions
- * are the server's own: their ids pass too, and so does everything about resuming streams.
+ * Forwards requests, status, headers and framing unchanged, and judges every message in them. The server owns the
+ * sessions: session ids and everything about resuming streams are forwarded too.
  */
 export function createThrough(options: ThroughOptions): ClientSide {
   const { path: ours, pool, address, guests, headers, maxMessageBytes, maxBufferBytes, isThere, rewrite } = options;
 
-  const running = new Set<() => void>(); // what ends the requests that are on their way
-  const standing = new Set<() => void>(); // what tells those who stand and listen that the tools have changed
+  const running = new Set<() => void>(); // end the requests that are in progress
+  const standing = new Set<() => void>(); // send `list_changed` on the streams that listen for it
 
   function path({ query }: Visit): string {
     return query === "" || address.path.includes("?") ? address.path : address.path + query;
@@ -73,7 +73,7 @@ export function createThrough(options: ThroughOptions): ClientSide {
     const { onward, back, turns = [] } = outcome;
     if (onward === "nothing") return answerHere(visit, outcome);
     const calls = callsOf(turns);
-    // It left while its request was held here: nobody is there for the answer.
+    // The client disconnected while its request was held.
     if (visit.response.destroyed && calls.length > 0) return forget(guest.seat, calls);
     if (onward === "untouched" || outcome.isUnchanged === true)
       return send(visit, guest, { body, onSent }, calls, bodiesFor(calls), back, withoutResumption(visit.head));
@@ -82,7 +82,7 @@ export function createThrough(options: ThroughOptions): ClientSide {
     send(visit, guest, { body: onward, onSent }, calls, bodiesFor(calls), back, lines);
   }
 
-  /** Sends a request on, and what comes back to the client. */
+  /** Sends a request to the server, and the response to the client. */
   function send(
     visit: Visit,
     guest: Guest,
@@ -101,7 +101,7 @@ export function createThrough(options: ThroughOptions): ClientSide {
     const collector = createBodyCollector(maxMessageBytes, maxBufferBytes);
     let isGone = false;
     let brake: Brake | null = null;
-    let claim: Claim | null = null; // most answers are too small to be counted
+    let claim: Claim | null = null; // most responses are too small to be counted
 
     const call: UpstreamCall = pool.send(
       { method: visit.method, path: path(visit), headers: lines + headers, ...content, client: visit.client },
@@ -119,7 +119,7 @@ export function createThrough(options: ThroughOptions): ClientSide {
           const parts = { response, seat, exchange, calls, maxMessageBytes, answerServer, trail, mayResume };
           response.on("drain", weigh);
           stream = createStreamBack({ ...parts, maxBufferBytes, ...(watched === null ? {} : { watched }) });
-          // What was refused of a batch: the server has not seen it, and answers only the rest.
+          // The refused part of a batch: the server has not received it and answers only the rest.
           if (also !== null) stream.write(frameMessage(also));
         },
         body(bytes) {
@@ -135,7 +135,7 @@ export function createThrough(options: ThroughOptions): ClientSide {
         done() {
           if (stream !== null) stream.end();
           else if (answered !== null) giveBody(answered);
-          if (stream === null) claim?.release(); // the body that is sent is counted by itself
+          if (stream === null) claim?.release(); // the body that is sent is counted separately
           else weigh();
           isGone = true;
         },
@@ -148,7 +148,7 @@ export function createThrough(options: ThroughOptions): ClientSide {
         },
       },
     );
-    // Nobody waits for the end of such streams.
+    // These streams stay open, so a shutdown does not wait for them.
     const listens = calls.filter(isListening);
     if (visit.method === "GET" || listens.length > 0) {
       const tell = (): void => {
@@ -168,7 +168,7 @@ export function createThrough(options: ThroughOptions): ClientSide {
     if (!response.destroyed) running.add(leave);
     response.on("close", () => running.delete(leave));
 
-    /** The body is too large, and may never end. */
+    /** Called when the body is too large. It may never end, so the proxy stops reading. */
     function loseBody(): void {
       isGone = true;
       call.abort();
@@ -183,7 +183,7 @@ export function createThrough(options: ThroughOptions): ClientSide {
       claim.weigh(bytes);
     }
 
-    /** Memory is short, and this has stood still for long enough. */
+    /** Called when memory is short and this response has not made progress for too long. */
     function cut(): void {
       isGone = true;
       call.abort();
@@ -199,7 +199,7 @@ export function createThrough(options: ThroughOptions): ClientSide {
       else replyJson(response, status, answers.reduce(mergeBatches), []);
     }
 
-    /** Nobody can take up again what a server has begun that is gone. */
+    /** A stream can only be resumed if its server is still running. */
     async function breakOff(broken: StreamBack): Promise<void> {
       if (calls.length === 0 || !broken.isResumable || (await isThere())) broken.end();
       else broken.end("for good");
@@ -210,7 +210,7 @@ export function createThrough(options: ThroughOptions): ClientSide {
       const collected = collector.end();
       const isEmpty = collected.body !== null && collected.body.length === 0;
       const back = headersBack(head, (name, value) => rewrite(visit, name, value));
-      // Where no answer is waited for there is nothing in a body that anybody wants.
+      // If no call is open, a body is not needed.
       const isTaken = status < 300 && visit.method !== "GET";
       if (calls.length === 0 && !isRedirect(status) && (isEmpty || isTaken)) {
         if (also !== null) return replyJson(response, 200, also, []);
@@ -229,11 +229,11 @@ export function createThrough(options: ThroughOptions): ClientSide {
       claim?.release();
       if (isGone) return;
       isGone = true;
-      // For the server it is as if the client had gone from it directly.
+      // For the server this looks as if the client had disconnected from it.
       call.abort();
       for (const each of calls) {
         if (seat.session.calls.up.find(each.id.key) !== each) continue;
-        // By 2026-07-28 leaving is cancelling. It is the client who says so, and the server may answer all the same.
+        // In 2026-07-28 disconnecting cancels a request. The server may still answer it.
         if (each.era === "stateless") seat.session.calls.up.abandon(each);
         else seat.session.calls.up.suspend(each);
       }
@@ -248,7 +248,7 @@ export function createThrough(options: ThroughOptions): ClientSide {
     if (guest === null) return replyError(response, 404, NO_SESSION, null);
     visit.request.resume();
     const { lastEventId } = head;
-    // What the server says unasked answers nothing; a resumed stream answers what it answered before it broke off.
+    // A standing stream answers no calls; a resumed stream answers the calls it had before it broke.
     const watched = lastEventId === null ? null : guest.trail.resume(lastEventId);
     if (watched !== null) response.on("close", () => watched.end());
     const answerable = watched?.calls ?? [];
@@ -270,7 +270,7 @@ export function createThrough(options: ThroughOptions): ClientSide {
       take(visit);
       return true;
     },
-    owes: () => false, // a response comes by the stream of its request
+    owes: () => false, // a response arrives on the stream of its request
     announce() {
       for (const tell of standing) tell();
     },
@@ -289,7 +289,7 @@ function giveHead(response: ServerResponse, status: number, headers: string[]): 
   response.end();
 }
 
-/** Header lines that say what the body says, after that was changed. */
+/** Header lines that repeat the body, rewritten after the body was changed. */
 function mirrorChanged(lines: string, { seat }: Guest, message: Message): string {
   const { tools } = seat.session.catalogue("stateless");
   return mirrorAnew(lines, message, (name) => tools.find((tool) => tool.name === name)?.raw ?? null);

@@ -1,22 +1,24 @@
 /**
- * Keeps messages in order on their way to a server that takes each by a request of its own. Requests over different
- * connections overtake each other; on the line that the messages came by they could not.
+ * Keeps messages in order on their way to a server that takes each message in a request of its own. Requests on
+ * different connections can overtake each other; on the client's stdio the messages were in order.
  */
 export interface Turnstile {
-  /** Lets a message go when those before it have been taken. `go` says when the next may follow. */
+  /**
+   * Calls `go` when the messages before this one have been accepted. `go` calls `taken` when the next one may follow.
+   */
   enter(bytes: number, go: (taken: () => void) => void): void;
-  /** Says that a message has been let go, and has not left yet. Returns how to say that it has. */
+  /** Counts a message that was released but not yet written. Call the returned function when it has been written. */
   leaving(bytes: number): () => void;
-  /** Whether so much waits, or has not left, that no more should come. */
+  /** Whether so many bytes are waiting or unwritten that the sender should stop. */
   readonly isFull: boolean;
   whenReady(resume: () => void): void;
 }
 
-/** How much may wait before those who bring it have to wait too. */
+/** How many bytes may wait before the sender has to stop. */
 export const MAX_WAITING_BYTES = 1_048_576;
 const MAX_WAITING = 1000;
 
-/** Makes a turnstile. */
+/** Makes an empty turnstile. */
 export function createTurnstile(): Turnstile {
   const waiting: { readonly bytes: number; readonly go: (taken: () => void) => void }[] = [];
   let waitingBytes = 0;
@@ -37,7 +39,7 @@ export function createTurnstile(): Turnstile {
 
   let isAdvancing = false;
   function advance(): void {
-    if (isAdvancing) return; // whoever goes may be taken at once: no deeper with each
+    if (isAdvancing) return; // a message may be accepted at once: loop instead of recursing
     isAdvancing = true;
     while (isTaken) {
       const next = waiting.shift();

@@ -1,42 +1,47 @@
-/** Memory that many messages share while they are on their way. */
+/** Memory that all messages in transit share. */
 export interface Budget {
-  /** Registers a message that will take up memory. */
+  /** Registers a message that will use memory. */
   claim(holder: Holder): Claim;
-  /** How many bytes are taken up. */
+  /** How many bytes are in use. */
   readonly taken: number;
-  /** Whether there is no room for more. */
+  /** Whether the limit is exceeded. */
   readonly isShort: boolean;
   /** Calls back once, when there is room again. */
   whenRoom(resume: () => void): void;
-  /** Makes it at least so large. */
+  /** Raises the limit to at least this many bytes. */
   raise(bytes: number): void;
 }
 
-/** What takes up memory. */
+/** A message, or part of one, that uses memory. */
 export interface Holder {
-  /** Stops it from growing, where it grows bit by bit. */
+  /** Stops it from growing, if it arrives in chunks. */
   readonly pause?: () => void;
   readonly resume?: () => void;
-  /** Gives it up: it stands still while others wait for the memory that it takes. It releases its claim. */
+  /**
+   * Gives it up, because it has stopped making progress while others wait for its memory. It must release its claim.
+   */
   readonly cut: () => void;
-  /** A number that changes when it goes on although its size does not: how much of it the reader has not taken yet. */
+  /**
+   * A number that changes while the message makes progress without changing its size: how many bytes its reader has not
+   * read yet.
+   */
   readonly pulse?: () => number;
 }
 
 /** The memory of one message. */
 export interface Claim {
-  /** Says how many bytes it takes up now. */
+  /** Sets how many bytes it uses now. */
   weigh(bytes: number): void;
-  /** It takes up nothing any more. */
+  /** Frees all of its bytes. */
   release(): void;
 }
 
-/** What takes up memory and has not changed for so long is given up, where others wait for room. */
+/** A holder that has not changed for this long is given up if others wait for memory. */
 export const STANDSTILL_MS = 5000;
-/** Whose turn it is to go on in spite of a shortage loses it after so long without a change. */
+/** The one holder that may exceed the limit loses this privilege after this long without a change. */
 export const TURN_MS = 1000;
 const LOOK_MS = 250;
-/** How much comes in one read. For each of that there is room for, one may go on. */
+/** The size of one read. For each such size that is free, one waiting holder may continue. */
 const READ_BYTES = 65_536;
 
 interface Entry {
@@ -50,17 +55,18 @@ interface Entry {
 }
 
 /**
- * Makes a budget of so many bytes. Who grows beyond it waits. One at a time may go on all the same, up to half as much
- * again: a message is only of use when it is whole, and all the memory may be taken by messages that are not.
+ * Makes a budget of this many bytes. A holder that grows beyond the limit has to wait. One at a time may continue all
+ * the same, up to one and a half times the limit: a message can be forwarded only when it is complete, and incomplete
+ * messages may have taken all the memory.
  */
 export function createBudget(bytes: number, now: () => number = () => performance.now()): Budget {
   const entries = new Set<Entry>();
-  const waiting = new Set<Entry>(); // who has waited longest comes first
+  const waiting = new Set<Entry>(); // longest wait first
   let maxBytes = bytes;
   let ready: (() => void)[] = [];
   let total = 0;
   let privileged: Entry | null = null;
-  let lastMove = now(); // of anybody
+  let lastMove = now(); // of any holder
   let timer: NodeJS.Timeout | null = null;
 
   function wait(entry: Entry): void {
@@ -78,7 +84,7 @@ export function createBudget(bytes: number, now: () => number = () => performanc
     entry.holder.resume?.();
   }
 
-  /** Lets go on whoever may. */
+  /** Resumes the holders that may continue. */
   function settle(): void {
     if (total <= maxBytes) {
       let room = 1 + Math.floor((maxBytes - total) / READ_BYTES);
@@ -123,14 +129,14 @@ export function createBudget(bytes: number, now: () => number = () => performanc
     for (const entry of held) feelPulse(entry, moment);
     held.sort((one, other) => one.movedAt - other.movedAt);
     for (const entry of held) if (!entry.isWaiting && moment - entry.movedAt >= STANDSTILL_MS) giveUp(entry);
-    // All wait, and there is no room for any of them to end: the largest makes room for the others.
+    // All holders wait, and there is no room to complete any of them: the largest is given up for the others.
     if (total > 1.5 * maxBytes && moment - lastMove >= STANDSTILL_MS) {
       giveUp(held.filter(({ isCut }) => !isCut).toSorted((one, other) => other.bytes - one.bytes)[0]);
     }
     if (privileged !== null && moment - privileged.movedAt >= TURN_MS && waiting.size > 0) {
       const last = privileged;
       privileged = null;
-      // As long as somebody else may stand still, it only loses its turn.
+      // While another holder is not waiting and so may itself be given up, this one only loses its privilege.
       if (held.some((entry) => entry !== last && !entry.isWaiting && !entry.isCut)) wait(last);
       else giveUp(last);
     }
@@ -163,7 +169,7 @@ export function createBudget(bytes: number, now: () => number = () => performanc
           entry.bytes = size;
           entry.movedAt = lastMove = now();
           if (!hasGrown) {
-            if (entry === privileged) privileged = null; // it is whole
+            if (entry === privileged) privileged = null; // it is complete
             return settle();
           }
           if (total <= maxBytes) return;

@@ -9,34 +9,37 @@ import { commandLine } from "./windows.ts";
 import { startWatchdog } from "./watchdog.ts";
 import { createWorkMeter, type WorkMeter } from "./work.ts";
 
-/** A server that is a child process of ours. */
+/** A server that runs as a child process. */
 export interface ChildServer {
   readonly pid: number;
   readonly stdin: Writable;
   readonly stdout: Readable;
-  /** Resolves when it ends, however it does. Not when its pipes close: those its children may hold open. */
+  /**
+   * Resolves when the process exits. It does not wait for the pipes to close, because child processes of the server may
+   * hold them open.
+   */
   readonly ended: Promise<ChildEnd>;
-  /** Resolves when all it said on stderr has left. */
+  /** Resolves when all of its stderr has been written. */
   readonly complained: Promise<void>;
-  /** Whether anybody of its process group is left. */
+  /** Whether a process of its process group is still running. */
   readonly hasCompany: boolean;
-  /** Makes a meter of what it and all that it started do. */
+  /** Makes a meter for the activity of the process and everything it started. */
   measureWork(): WorkMeter;
-  /** Asks it and its group to end. */
+  /** Sends SIGTERM to the process and its group. */
   terminate(): void;
-  /** Ends it, its group and all that carries our mark, now and synchronously. */
+  /** Kills the process, its group and everything that carries our mark, synchronously. */
   kill(): void;
-  /** Nothing is left to watch over. */
+  /** Stops watching, when no process is left. */
   release(): void;
 }
 
-/** How a child ended. */
+/** How a child process ended. */
 export interface ChildEnd {
   readonly code: number | null;
   readonly signal: NodeJS.Signals | null;
 }
 
-/** What to start, and where. */
+/** Options of a child process. */
 export interface ChildOptions {
   readonly command: string;
   readonly args: readonly string[];
@@ -45,18 +48,18 @@ export interface ChildOptions {
   readonly onTrouble: (text: string) => void;
 }
 
-/** Starts a server. Rejects with a ProxyError when the command cannot run. */
+/** Starts a server. Rejects with a ProxyError if the command cannot run. */
 export async function startChild({ command, args, env, cwd, onTrouble }: ChildOptions): Promise<ChildServer> {
   if (cwd !== undefined) checkDirectory(cwd);
   const mark = createMark();
-  // Before the child: if we are killed between the two, it finds the child by its mark.
+  // Before the child: if the proxy is killed between the two, the watchdog finds the child by its mark.
   const watchdog = startWatchdog(mark, (error) => onTrouble(`no watchdog: ${error.message}`));
   let child: ChildProcess;
   try {
     const line = commandLine(command, args);
     child = spawn(line.command, line.args, {
       stdio: ["pipe", "pipe", sharesStderr() ? "pipe" : "inherit"],
-      detached: process.platform !== "win32", // a group of its own, so that all of it can be ended
+      detached: process.platform !== "win32", // a process group of its own, so that all of it can be killed
       env: markedEnvironment(process.env, env, mark),
       cwd,
       windowsHide: true,
@@ -88,7 +91,7 @@ export async function startChild({ command, args, env, cwd, onTrouble }: ChildOp
       else sendSignal(-pid, "SIGTERM");
     },
     kill() {
-      if (isReleased) return; // the number may be somebody else's by now
+      if (isReleased) return; // the process id may have been reused
       killFamily(pid, mark);
     },
     release() {
@@ -98,7 +101,7 @@ export async function startChild({ command, args, env, cwd, onTrouble }: ChildOp
   };
 }
 
-/** Waits until a child runs. */
+/** Waits until a child process runs. */
 export function started(child: ChildProcess): Promise<void> {
   return new Promise((resolve, reject) => {
     child.once("spawn", () => resolve());
@@ -106,7 +109,7 @@ export function started(child: ChildProcess): Promise<void> {
   });
 }
 
-/** Why a command could not be started, for people. */
+/** The error for a command that could not be started. */
 export function cannotRun(command: string, cause: NodeJS.ErrnoException): ProxyError {
   const shown = showName(command);
   const code = cause.code ?? cause.message;
@@ -150,7 +153,7 @@ function checkDirectory(cwd: string): void {
   throw new ProxyError("BAD_DIRECTORY", `Not a directory: ${showName(cwd)}`, remedy);
 }
 
-/** A name in a message: in quotes where it would not be seen as one otherwise. */
+/** A name for a message, quoted if it could not be recognized as a name otherwise. */
 function showName(name: string): string {
   const shown = name.length > 200 ? `${name.slice(0, 200)}…` : name;
   if (/^[^\s\p{C}]+$/u.test(shown)) return shown;

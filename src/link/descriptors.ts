@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 
-/** How many files and sockets this process may have open; null where the system does not say, as on macOS and Windows. */
+/** How many files and sockets this process may have open; null if the system does not tell, as on macOS and Windows. */
 export function descriptorLimit(): number | null {
   try {
     const match = /^Max open files\s+(\d+)/m.exec(readFileSync("/proc/self/limits", "latin1"));

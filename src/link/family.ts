@@ -3,9 +3,9 @@ import { performance } from "node:perf_hooks";
 import { createSearch } from "./search.ts";
 
 /**
- * Ends a process, its group and all that carries the mark, now and synchronously. Whatever is found is
- * stopped first, so that it cannot start anything more, and killed when nothing new turns up: with their
- * parents gone, some could not be found any more.
+ * Kills a process, its group and everything that carries the mark, synchronously. Every process that is found is
+ * stopped first, so that it cannot start others, and killed when no new ones are found: after their parents have ended,
+ * some processes could not be found any more.
  */
 export function killFamily(leader: number, mark: string): void {
   if (process.platform === "win32") {
@@ -20,8 +20,8 @@ export function killFamily(leader: number, mark: string): void {
   let pids: readonly number[] = [];
   sendSignal(-leader, "SIGSTOP");
   const start = performance.now();
-  let seen = start; // when somebody was last found
-  // Several looks, because one that goes on in a new process all the time is missed by most.
+  let seen = start; // when a process was last found
+  // Search several times, because most searches miss a process that keeps replacing itself by a new one.
   for (let empty = 0; empty < EMPTY_LOOKS;) {
     news = 0;
     const sight = search.look();
@@ -32,7 +32,7 @@ export function killFamily(leader: number, mark: string): void {
       seen = now;
     } else if (sight.isWhole) empty++;
     if (news === 0) kill(leader, pids);
-    // Elsewhere on the machine so much may come and go that no look is whole.
+    // On a busy machine so many processes may start and end that no search is complete.
     if (now - seen > MAX_DOUBT_MS || now - start > MAX_KILL_MS) break;
   }
   kill(leader, pids);
@@ -43,18 +43,18 @@ function kill(leader: number, pids: readonly number[]): void {
   for (const pid of pids) sendSignal(pid, "SIGKILL");
 }
 
-/** How long we try to get hold of something that gets away. */
+/** How long to keep searching for a process that keeps escaping. */
 const MAX_KILL_MS = 1000;
-/** How long we look on when we see nobody, but cannot be sure. */
+/** How long to keep searching when nothing is found but no search was complete. */
 const MAX_DOUBT_MS = 250;
 const EMPTY_LOOKS = 3;
 
-/** Whether anybody of a process group is left. */
+/** Whether a process of a process group is still running. */
 export function hasGroup(leader: number): boolean {
   return process.platform !== "win32" && sendSignal(-leader, 0);
 }
 
-/** Sends a signal. False when nobody is there any more. */
+/** Sends a signal. False if the process does not exist. */
 export function sendSignal(target: number, name: NodeJS.Signals | 0): boolean {
   try {
     return process.kill(target, name);

@@ -9,7 +9,10 @@ import { isLoopback } from "./loopback.ts";
 import { type Nearness, nearness } from "./reach.ts";
 import { loginFailed, shown } from "./trouble.ts";
 
-/** Asks a server that somebody else named, with limits on where it is, how long it takes and how much it says. */
+/**
+ * Sends a request to a server whose URL came from somebody else, with limits on its address, its time and the size of
+ * its response.
+ */
 export type Fetch = (url: string, options: FetchOptions) => Promise<Response>;
 
 /** A request. */
@@ -19,24 +22,24 @@ export interface FetchOptions {
   readonly body?: string | URLSearchParams | null | undefined;
 }
 
-/** How a server is reached. */
+/** How a server may be reached. */
 export interface Reach {
-  /** Hosts nearer than this are not asked: a server out there has no business with what is close to us. */
+  /** Hosts nearer than this are refused: a remote server must not direct us to machines in our own network. */
   readonly nearest: Nearness;
-  /** Certificates to trust beside the usual ones: the text of a PEM file. */
+  /** Additional certificates to trust: the text of a PEM file. */
   readonly ca: string | null;
-  /** Another way to a server, where there is one: through a proxy, say. TLS is its business too. */
+  /** Another way to connect, for example through a proxy; it also handles TLS. Null if there is none. */
   readonly dial: ((url: URL) => Promise<Socket> | null) | null;
-  /** How long one request may take, from the first byte to the last. */
+  /** The timeout for one request, from the first byte to the last. */
   readonly timeoutMs?: number;
 }
 
-/** The most a server may say. */
+/** The size limit for a response body. */
 export const MAX_BODY_BYTES = 262_144;
 const MAX_REQUEST_MS = 20_000;
 const MAX_REDIRECTS = 3;
 
-/** Makes a fetch for people who do not trust those they ask. */
+/** Makes a fetch for URLs that are not trusted. */
 export function createFetch(reach: Reach): Fetch {
   return async function fetch(target, { method, headers, body = null }) {
     const signal = AbortSignal.timeout(reach.timeoutMs ?? MAX_REQUEST_MS);
@@ -45,7 +48,7 @@ export function createFetch(reach: Reach): Fetch {
     for (let hops = 0; ; hops++) {
       const answer = await ask(reach, url, { method, headers, signal, payload });
       const next = answer.location === null || method !== "GET" || hops === MAX_REDIRECTS ? null : answer.location;
-      // Only within the same origin: whoever was checked is whoever is asked.
+      // Only within the same origin, so that the request goes to the server that was checked.
       if (next === null || !URL.canParse(next, url.href) || new URL(next, url).origin !== url.origin) {
         return toResponse(answer);
       }
@@ -87,7 +90,7 @@ async function ask(reach: Reach, url: URL, { method, headers, signal, payload }:
     },
     maxHeaderSize: 32_768,
     lookup: guardedLookup((address) => refuseNear(reach, address)),
-    // An agent would make a connection of its own.
+    // An agent would open a connection of its own.
     ...(socket === null ? { agent: false } : { protocol: "http:", createConnection: () => socket }),
     ...(reach.ca === null ? {} : { ca: [...rootCertificates, reach.ca] }),
   };
@@ -117,7 +120,7 @@ async function ask(reach: Reach, url: URL, { method, headers, signal, payload }:
   });
 }
 
-/** Why an address is not to be asked; null where nothing speaks against it. */
+/** Why an address must not be contacted; null if it may be. */
 function refuseNear({ nearest }: Reach, address: string): ProxyError | null {
   if (nearness(address) <= nearest) return null;
   const where = nearness(address) === 2 ? "on this machine" : "in a private network";
@@ -128,7 +131,7 @@ function toResponse({ status, body }: Answer): Response {
   if (status < 200 || status > 599) return new Response(null, { status: 502 });
   const hasNoBody = status === 204 || status === 205 || status === 304;
   const text = body.toString("utf8");
-  // Metadata is often a file, served under whatever type its name suggests.
+  // Metadata is often a static file whose Content-Type is wrong.
   const type = isJson(text) ? "application/json" : "text/plain";
   return new Response(hasNoBody ? null : text, { status, headers: { "content-type": type } });
 }

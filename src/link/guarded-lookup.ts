@@ -2,8 +2,8 @@ import { lookup } from "node:dns";
 import type { LookupFunction } from "node:net";
 
 /**
- * Looks names up, and refuses where `check` returns an error for one of the addresses: which of them would be taken is not
- * for us to say. The connection is made to the addresses that were checked, so a second answer cannot lead elsewhere.
+ * Looks up a name, and fails if `check` returns an error for one of its addresses, because any of them could be used.
+ * The connection uses the addresses that were checked, so a second lookup cannot lead elsewhere.
  */
 export function guardedLookup(check: (address: string) => Error | null): LookupFunction {
   return (hostname, options, callback) => {

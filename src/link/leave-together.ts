@@ -1,8 +1,8 @@
 let leaving: (() => void)[] = [];
 
 /**
- * Lets something leave when all that has come in now has been looked at. Many writes to one program in a row wake it up
- * once; each after some work of ours would wake it up each time.
+ * Runs a write after all input received so far has been processed. Many writes in a row wake up the receiving program
+ * once; writes with other work between them would wake it up each time.
  */
 export function leaveTogether(leave: () => void): void {
   if (leaving.length === 0) setImmediate(leaveNow);

@@ -1,13 +1,13 @@
 import { BlockList, isIP } from "node:net";
 
 /**
- * Whether only this machine can be reached by a name or an address, which may stand in brackets as it does in a URL.
- * Names are not looked up: `localhost` is the only one that means this machine everywhere.
+ * Whether a name or an address, with or without brackets, refers to this machine only. Names are not looked up:
+ * `localhost` is the only name that means this machine everywhere.
  */
 export function isLoopback(host: string): boolean {
   const bare = /^\[(.*)\]$/.exec(host)?.[1] ?? host;
   const family = isIP(bare);
-  // The mapped addresses of IPv6 (::ffff:127.0.0.1) count as those of IPv4 that are in them.
+  // IPv4-mapped IPv6 addresses (::ffff:127.0.0.1) count as their IPv4 address.
   return family === 0 ? host === "localhost" : LOOPBACK.check(bare, family === 6 ? "ipv6" : "ipv4");
 }
 

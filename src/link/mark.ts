@@ -1,17 +1,20 @@
 import { randomBytes } from "node:crypto";
 
 /**
- * The variable in a child's environment by which we find what it started, also what left its
- * process group. Several of us in a row add to it, so that each finds its own.
+ * The environment variable that marks a child process, so that everything it starts can be found, including processes
+ * that left its group. Nested proxies append to it, so that each finds its own processes.
  */
 export const MARK_VARIABLE = "MARKED_BY_FAIRLEAD";
 
-/** A mark that nobody else uses. */
+/** A unique mark. */
 export function createMark(): string {
   return randomBytes(12).toString("hex");
 }
 
-/** The environment of a child: ours and what was asked for, less what is meant for us, plus the mark. */
+/**
+ * The environment of a child process: ours and the configured variables, without those meant for the proxy, plus the
+ * mark.
+ */
 export function markedEnvironment(
   own: NodeJS.ProcessEnv,
   extra: Readonly<Record<string, string>>,

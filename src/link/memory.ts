@@ -1,18 +1,20 @@
 import type { ServerResponse } from "node:http";
 import { type Budget, type Claim, createBudget, type Holder } from "./budget.ts";
 
-/** Bytes of requests that came by HTTP and have not reached the server yet, of all clients together. */
+/** The limit for HTTP requests that have not been sent to the server yet, of all clients together. */
 export const MAX_REQUEST_MEMORY = 128 * 1024 * 1024;
-/** Bytes of answers that clients have not read yet, or that are not whole yet, of all clients together. */
+/** The limit for responses that are incomplete or that clients have not read yet, of all clients together. */
 const MAX_ANSWER_MEMORY = 256 * 1024 * 1024;
-/** Messages up to this size are not counted: there are only so many at once, and counting costs. */
+/** Messages up to this size are not counted: their number is limited anyway, and counting has a cost. */
 export const MAX_UNCOUNTED_BYTES = 16_384;
 
-// Of the process, not of one proxy: that is whose memory it is.
+// One per process, not per proxy, because memory belongs to the process.
 export const requestMemory: Budget = createBudget(MAX_REQUEST_MEMORY);
 export const answerMemory: Budget = createBudget(MAX_ANSWER_MEMORY);
 
-/** Makes room for messages of this size: with less than that for a few of them, none would ever be whole. */
+/**
+ * Raises the limits for messages of this size: without room for a few of them, no message could ever become complete.
+ */
 export function makeRoomFor(maxMessageBytes: number): void {
   requestMemory.raise(LEAST_MESSAGES * maxMessageBytes);
   answerMemory.raise(LEAST_MESSAGES * maxMessageBytes);
@@ -20,7 +22,7 @@ export function makeRoomFor(maxMessageBytes: number): void {
 
 const LEAST_MESSAGES = 4;
 
-/** Counts what one message takes up, as soon as that is worth it. */
+/** Counts the memory of one message, once it exceeds the size below which messages are not counted. */
 export function countIn(budget: Budget, holder: Holder): Claim {
   let claim: Claim | null = null;
   return {
@@ -36,7 +38,7 @@ export function countIn(budget: Budget, holder: Holder): Claim {
   };
 }
 
-/** Counts a body that was handed to a response, until the client has read it or is gone. */
+/** Counts a body that was handed to a response, until the client has read it or has disconnected. */
 export function countUnread(response: ServerResponse, bytes: number): void {
   if (bytes <= MAX_UNCOUNTED_BYTES) return;
   const claim = answerMemory.claim(readerOf(response));
@@ -44,14 +46,18 @@ export function countUnread(response: ServerResponse, bytes: number): void {
   response.once("close", () => claim.release());
 }
 
-/** A client that reads a response. It cannot be told to read; who does not is cut off where others need the memory. */
+/**
+ * A client that reads a response. It cannot be paused; if it does not read, it is disconnected when others need the
+ * memory.
+ */
 export function readerOf(response: ServerResponse): Holder {
   return { cut: () => void response.destroy(), pulse: () => unsent(response) };
 }
 
 /**
- * How many bytes have not been handed to the system yet. A stream only knows how many writes are not over, and one write
- * may be a whole message; the handle below it knows, and Node itself looks there to see whether a socket is stuck.
+ * How many bytes have not been handed to the operating system yet. A stream only knows which writes are unfinished, and
+ * one write may be a whole message; the socket's handle knows the exact number. Node itself uses it to detect a stalled
+ * socket.
  */
 export function unsent(response: ServerResponse): number {
   const { _handle: handle } = (response.socket ?? {}) as { _handle?: { writeQueueSize?: unknown } | null };

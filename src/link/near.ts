@@ -5,13 +5,16 @@ import { isLoopback } from "./loopback.ts";
 import type { Address } from "./upstream/address.ts";
 import { proxyFor } from "./upstream/tunnel.ts";
 
-/** Keeps what is sent out from servers that are not out there: on this machine, on its cable, in a private network. */
+/** Keeps requests away from servers on this machine, on the local link or in a private network. */
 export interface NearGuard {
-  /** Why a server is not to be reached at all, whatever names mean: null where nothing speaks against it. */
+  /** Why a server must not be contacted, judged by its URL alone; null if it may be. */
   readonly refusal: string | null;
-  /** Finds addresses and lets through what is far enough. Connections go to the addresses that were checked. */
+  /** Looks up a name and fails if an address is too near. Connections use the addresses that were checked. */
   readonly lookup: LookupFunction;
-  /** The same for a server that a proxy finds for us, as far as its name means anything here. Rejects where it is too near. */
+  /**
+   * The same check for a server that is reached through a proxy, as far as its name can be resolved here. Rejects if it
+   * is too near.
+   */
   check(): Promise<void>;
 }
 
@@ -19,7 +22,7 @@ export interface NearGuard {
 export function guardNear(address: Address, env: NodeJS.ProcessEnv): NearGuard {
   const { host } = address;
   const isAddress = isIP(host) !== 0;
-  // RFC 6761, 6.3: names that end so are this machine, whoever is asked about them.
+  // RFC 6761, 6.3: names with this ending always mean this machine.
   const isNear = isLoopback(host) || /(?:^|\.)localhost\.?$/i.test(host) || (isAddress && nearness(host) > 0);
   return {
     refusal: isNear ? TOO_NEAR : null,
@@ -30,5 +33,5 @@ export function guardNear(address: Address, env: NodeJS.ProcessEnv): NearGuard {
   };
 }
 
-/** What is said about a server that is too near. */
+/** The reason for refusing a server that is too near. */
 export const TOO_NEAR = "it is on this machine or in a private network";

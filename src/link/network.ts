@@ -1,4 +1,7 @@
-/** The network that an address stands for: itself with IPv4, its first 64 bits with IPv6, because one client usually has all of those. */
+/**
+ * The network of an address: the address itself for IPv4, its first 64 bits for IPv6, because one client usually has
+ * all of those.
+ */
 export function networkOf(address: string | undefined): string {
   if (address === undefined) return "unknown";
   if (address.startsWith("::ffff:") && address.includes(".")) return address.slice("::ffff:".length);

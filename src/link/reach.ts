@@ -3,7 +3,7 @@ import { BlockList, isIP } from "node:net";
 import { isLoopback } from "./loopback.ts";
 import { loginFailed, plain } from "./trouble.ts";
 
-/** How close to us an address is: anywhere, in a private network, or on this machine and its cable. */
+/** How near an address is: 0 anywhere, 1 in a private network, 2 on this machine or its local link. */
 export type Nearness = 0 | 1 | 2;
 
 /** Reads a URL that codes or tokens may be sent to: https, or http on this machine. */
@@ -11,7 +11,7 @@ export function readEndpoint(value: unknown, what: string): URL {
   const text = typeof value === "string" ? value : "";
   const url = URL.canParse(text) ? new URL(text) : null;
   if (url === null) throw loginFailed(`${what} is no URL`, REMEDY);
-  // Also keeps javascript:, file: and the like from whoever opens the browser.
+  // This also keeps javascript:, file: and similar URLs from being opened in a browser.
   if (url.protocol !== "https:" && !(url.protocol === "http:" && isLoopback(url.hostname))) {
     throw loginFailed(`${what} is not an https URL: ${plain(`${url.protocol}//${url.host}`)}`, REMEDY);
   }
@@ -30,7 +30,7 @@ export async function nearnessOf(hostname: string): Promise<Nearness> {
     const addresses = await lookup(host, { all: true });
     return Math.max(0, ...addresses.map(({ address }) => nearness(address))) as Nearness;
   } catch {
-    // Behind a proxy names may mean nothing to us. Then nothing near is reached.
+    // Behind a proxy, names may not resolve here. Then no near host is allowed.
     return 0;
   }
 }
@@ -44,7 +44,7 @@ export function nearness(address: string): Nearness {
   return PRIVATE.check(inside, family) ? 1 : 0;
 }
 
-/** The IPv4 address inside an IPv6 address that is only its wrapping (NAT64, 6to4), else the address itself. */
+/** The IPv4 address inside an IPv6 address of NAT64 or 6to4, else the address itself. */
 function embedded(address: string): string {
   const groups = expand(address);
   const [first, second] = groups;
@@ -74,12 +74,12 @@ function list(...subnets: string[]): BlockList {
   return result;
 }
 
-// A BlockList knows IPv4 addresses that are mapped into IPv6, too.
+// A BlockList also matches IPv4 addresses that are mapped into IPv6.
 const LOCAL = list(
   "0.0.0.0/8",
-  "169.254.0.0/16", // where clouds keep the credentials of their machines
+  "169.254.0.0/16", // cloud metadata services, which hand out credentials
   "224.0.0.0/3",
-  "::/96", // nobody, and IPv4 as it was written once
+  "::/96", // unspecified, and the obsolete IPv4-compatible addresses
   "fe80::/10",
   "ff00::/8",
   "2001::/32",

@@ -9,46 +9,48 @@ import { startWatchdog, type Watchdog } from "./watchdog.ts";
 import type { HookReply } from "./webhook.ts";
 import { commandLine } from "./windows.ts";
 
-/** A program that is asked about a message. It is started as it is: no shell reads its path or its arguments. */
+/**
+ * A program that is asked about a message. It is started directly: its path and arguments do not go through a shell.
+ */
 export interface Script {
   readonly path: string;
   readonly args: readonly string[];
-  /** From the question to the answer, the time it waits for others included. */
+  /** The timeout for the whole request, including the time it waits for other scripts. */
   readonly timeoutMs: number;
 }
 
-/** Runs scripts. What they start ends with them. */
+/** Runs scripts. Processes that a script started are ended with it. */
 export interface ScriptRunner {
-  /** Gives a script its input and waits for what it says on stdout. Never rejects. */
+  /** Gives a script its input and waits for its stdout. Never rejects. */
   run(script: Script, input: Buffer, signal?: AbortSignal): Promise<HookReply>;
-  /** Ends all that runs, now and synchronously. Who waits hears so. */
+  /** Kills all running scripts, synchronously. Pending runs resolve with a failure. */
   close(): void;
 }
 
-/** How scripts are run. */
+/** Options of a script runner. */
 export interface ScriptOptions {
   readonly cwd: string;
   readonly env?: NodeJS.ProcessEnv;
-  /** Told what a script says on stderr, line by line, so much of it and no more. */
+  /** Called with each line that a script writes to stderr, up to a limit. */
   readonly onComplaint: (path: string, text: string) => void;
   readonly onTrouble: (text: string) => void;
 }
 
-/** Scripts at a time. */
+/** How many scripts run at a time. */
 const MAX_RUNNING = 8;
 const MAX_WAITING = 200;
-/** The least a script may say. One with a longer input may say twice as much as that. */
+/** The limit for a script's output. For a large input it is twice the size of the input, if that is more. */
 const MAX_REPLY_BYTES = 1024 * 1024;
-/** What is heard of its stderr. All of it is read: a script must not wait for us. */
+/** How much of a script's stderr is reported. All of it is read, so that the script does not block. */
 const MAX_COMPLAINT_BYTES = 16 * 1024;
-/** How long after its end what it said may take to arrive. */
+/** How long to wait for a script's remaining output after it has exited. */
 const LAST_WORDS_MS = 1000;
 
 /** Makes a runner. */
 export function createScriptRunner({ cwd, env = process.env, onComplaint, onTrouble }: ScriptOptions): ScriptRunner {
   const turnstile = createTurnstile(MAX_RUNNING, MAX_WAITING);
   const pending = new Set<(reply: HookReply) => void>();
-  // One watchdog for all: it knows this mark, and every script carries it beside its own.
+  // One watchdog for all scripts: it knows this mark, and every script carries it in addition to its own.
   const ownMark = createMark();
   const marks = env[MARK_VARIABLE];
   const marked = { ...env, [MARK_VARIABLE]: marks === undefined ? ownMark : `${marks}:${ownMark}` };
@@ -62,17 +64,17 @@ export function createScriptRunner({ cwd, env = process.env, onComplaint, onTrou
     return watchdog;
   }
 
-  /** Starts a script and follows it to its end. Returns how to end it. */
+  /** Starts a script and waits for its end. Returns a function that kills it. */
   function start(script: Script, input: Buffer, end: (reply: HookReply) => void): () => void {
     const mark = createMark();
-    // Before the script: if we are killed between the two, it finds the script by its mark.
+    // Before the script: if the proxy is killed between the two, the watchdog finds the script by its mark.
     const dog = watch();
     let child: ChildProcess;
     try {
       const line = commandLine(script.path, script.args);
       child = spawn(line.command, line.args, {
         stdio: ["pipe", "pipe", "pipe"],
-        detached: process.platform !== "win32", // a group of its own, so that all of it can be ended
+        detached: process.platform !== "win32", // a process group of its own, so that all of it can be killed
         env: markedEnvironment(marked, {}, mark),
         cwd,
         windowsHide: true,
@@ -88,17 +90,17 @@ export function createScriptRunner({ cwd, env = process.env, onComplaint, onTrou
     dog?.watch(pid);
     let isOver = false;
     const kill = (): void => {
-      if (isOver) return; // the number may be somebody else's by now
+      if (isOver) return; // the process id may have been reused
       isOver = true;
       killFamily(pid, mark);
       dog?.unwatch(pid);
     };
     const heard = hear(stderr, (text) => onComplaint(script.path, text));
     const said = collect(stdout, Math.max(MAX_REPLY_BYTES, 2 * input.length), () => end({ failure: "said too much" }));
-    stdin.on("error", () => {}); // it need not read
+    stdin.on("error", () => {}); // a script need not read its input
     stdin.end(input);
     child.once("exit", (code, name) => {
-      // What it left in the background ends, too, and with that its pipes are closed.
+      // Processes that it left in the background are killed too, which closes its pipes.
       kill();
       const close = (reply: HookReply): void => {
         clearTimeout(late);
@@ -156,7 +158,7 @@ export function createScriptRunner({ cwd, env = process.env, onComplaint, onTrou
 
 function nothing(): void {}
 
-/** All that is said on a stream, up to a limit. */
+/** Collects the bytes of a stream, up to a limit. */
 function collect(stream: Readable, most: number, onTooMuch: () => void): Promise<Buffer> {
   const pieces = createPieces();
   let size = 0;
@@ -171,7 +173,7 @@ function collect(stream: Readable, most: number, onTooMuch: () => void): Promise
   });
 }
 
-/** Hands on the lines that are said on a stream, as far as they are heard. Resolves when it ends. */
+/** Reports the lines of a stream, up to a limit. Resolves when the stream ends. */
 function hear(stream: Readable, onLine: (text: string) => void): Promise<void> {
   let heard = 0;
   let rest = "";

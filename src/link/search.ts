@@ -1,27 +1,27 @@
 import { readdirSync, readFileSync } from "node:fs";
 
 /**
- * Looks for all processes that carry the mark, belong to the child's group or session, or descend
- * from those. Where there is no /proc, none are found and the group has to do.
+ * Searches for all processes that carry the mark, belong to the child's group or session, or descend from those.
+ * Without /proc none are found, and only the group can be ended.
  */
 export interface Search {
   /**
-   * Looks once. `onNew` is called for each that was not found before, in the moment in which it is: one that
-   * goes on in a child of its own all the time must be met while it lives.
+   * Searches once. `onNew` is called for each new process at the moment it is found: a process that keeps replacing
+   * itself by a child must be stopped while it lives.
    */
   look(): Sight;
 }
 
-/** What was seen in one look. */
+/** The result of one search. */
 export interface Sight {
   readonly pids: readonly number[];
-  /** Whether all could be looked at. Somebody may have died just before. */
+  /** Whether every process could be read. One may have ended just before. */
   readonly isWhole: boolean;
 }
 
-/** Makes a search. It remembers whom it has met, so that only the first look reads about everybody. */
+/** Makes a search. It remembers the processes it has seen, so that only the first search has to read all of them. */
 export function createSearch(mark: string, leader: number, onNew: (pid: number) => void = () => {}): Search {
-  const ours = new Map<number, string>(); // with the time of their start: numbers are used again
+  const ours = new Map<number, string>(); // with their start times, because process ids are reused
   const strangers = new Map<number, Relative>();
   const dead = new Set<number>();
 
@@ -36,7 +36,7 @@ export function createSearch(mark: string, leader: number, onNew: (pid: number) 
       const living = new Set<number>();
       const others = new Map<number, Relative>();
       let isWhole = true;
-      // The newest first: it may be the one that will not live long.
+      // Newest first, because it may be the one that ends soonest.
       const pids = listProcesses().toSorted((one, other) => other - one);
       for (const pid of pids) {
         if (dead.has(pid)) continue;
@@ -59,7 +59,7 @@ export function createSearch(mark: string, leader: number, onNew: (pid: number) 
           living.add(pid);
         } else {
           others.set(pid, relative);
-          // One that is about to become another program has no environment for a moment.
+          // A process that is about to exec another program has no environment for a moment.
           if (environment !== "" || relative.isKernel) strangers.set(pid, relative);
         }
       }
@@ -86,18 +86,18 @@ function isMember({ group, session }: Relative, leader: number): boolean {
   return group === leader || session === leader;
 }
 
-/** What is known of a process. */
+/** What is known about a process. */
 interface Relative {
   readonly pid: number;
   readonly parent: number;
   readonly group: number;
   readonly session: number;
   readonly start: string;
-  /** Whether it is a part of the kernel. */
+  /** Whether it is a kernel thread. */
   readonly isKernel: boolean;
 }
 
-/** All others. */
+/** The ids of all processes except our own. */
 function listProcesses(): number[] {
   try {
     return readdirSync("/proc").flatMap((name) => {
@@ -109,7 +109,7 @@ function listProcesses(): number[] {
   }
 }
 
-/** Null for one that is gone, or ending, or dead and not buried. */
+/** Null for a process that is gone, is ending or is a zombie. */
 function readRelative(pid: number): Relative | null {
   const stat = read(`/proc/${pid}/stat`) ?? "";
   // "pid (any text) state parent group session …": the text may hold spaces and parentheses.
@@ -118,7 +118,7 @@ function readRelative(pid: number): Relative | null {
   if (parent === undefined || state === "Z" || state === "X") return null;
   const hasMemory = fields[20] !== "0";
   const isKernel = !hasMemory && group === "0";
-  // One that is ending has given its memory back, and with it its environment.
+  // A process that is ending has released its memory, and with it its environment.
   if (!hasMemory && !isKernel) return null;
   return {
     pid,
@@ -130,12 +130,12 @@ function readRelative(pid: number): Relative | null {
   };
 }
 
-/** Null where it is not ours to read. */
+/** Null if there is no permission to read it. */
 function readEnvironment(pid: number): string | null {
   return read(`/proc/${pid}/environ`);
 }
 
-/** Empty where it is gone meanwhile, null where it is somebody else's. */
+/** Empty if the process is gone, null if there is no permission. */
 function read(path: string): string | null {
   try {
     return readFileSync(path, "latin1");

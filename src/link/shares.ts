@@ -1,16 +1,16 @@
-/** Places that many clients share: connections, or requests that are open. */
+/** Slots that many clients share: connections, or open requests. */
 export interface Shares {
-  /** Takes a place for a client. False where there is none for it. */
+  /** Takes a slot for a client. False if there is none for it. */
   take(client: string): boolean;
   give(client: string): void;
-  /** How many are taken. */
+  /** How many slots are in use. */
   readonly taken: number;
 }
 
 /**
- * Makes so many places. As long as a quarter of them is free, whoever comes takes one. The last quarter is for clients
- * that have less than a quarter of all: one client alone cannot keep the others out, and where there is only one, as
- * behind a reverse proxy that does not say for whom it asks, it has three quarters.
+ * Makes this many slots. As long as more than a quarter of them is free, any client may take one. The last quarter is
+ * for clients that have less than a quarter of all slots: one client alone cannot block the others. A single client,
+ * such as a reverse proxy that does not identify its clients, can use three quarters.
  */
 export function createShares(places: number): Shares {
   const reserved = Math.floor(places / 4);

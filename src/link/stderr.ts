@@ -2,9 +2,9 @@ import { fstatSync } from "node:fs";
 import type { Readable } from "node:stream";
 
 /**
- * Whether a child cannot simply have our stderr. Node makes a pipe or a socket non-blocking as soon
- * as anything looks at `process.stderr`, also for everybody it is shared with; a server that writes
- * more than fits would lose the rest. A terminal or a file is shared without harm.
+ * Whether stderr must be relayed instead of inherited. Node makes a pipe or a socket non-blocking as soon as
+ * `process.stderr` is used, also for every process that shares it; a server that writes more than fits would lose the
+ * rest. A terminal or a file can be inherited safely.
  */
 export function sharesStderr(): boolean {
   try {
@@ -17,12 +17,14 @@ export function sharesStderr(): boolean {
 
 let isGuarded = false;
 
-/** Carries a child's stderr to ours, as it is. Resolves when all of it has left, or nobody reads it. */
+/**
+ * Copies a child's stderr to ours unchanged. Resolves when all of it has been written, or when our stderr is closed.
+ */
 export function carryStderr(source: Readable): Promise<void> {
   if (!isGuarded) {
     isGuarded = true;
-    process.stderr.setMaxListeners(0); // as many as there are children
-    process.stderr.on("error", () => {}); // that nobody reads what we say is no reason to end
+    process.stderr.setMaxListeners(0); // one listener per child process
+    process.stderr.on("error", () => {}); // a closed stderr must not end the proxy
   }
   source.pipe(process.stderr, { end: false });
   return new Promise((resolve) => {

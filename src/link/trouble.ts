@@ -1,11 +1,14 @@
 import { ProxyError } from "../errors.ts";
 
-/** A login that did not work. What a library or a server said may hold codes and tokens, so there is never a cause. */
+/**
+ * The error for a failed login. It has no cause, because the text of a library or a server may contain codes and
+ * tokens.
+ */
 export function loginFailed(reason: string, remedy: string): ProxyError {
   return new ProxyError("LOGIN_FAILED", `Login failed: ${reason}`, remedy);
 }
 
-/** What a server said, fit for a terminal: printable ASCII, not much of it. */
+/** A server's text made safe for a terminal: printable ASCII of limited length. */
 export function plain(text: string): string {
   const cut = text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOWN)}...` : text;
   return cut.replace(/[^ -~]/g, "?");
@@ -13,7 +16,7 @@ export function plain(text: string): string {
 
 const MAX_SHOWN = 200;
 
-/** A URL for people: no name, no password, no query. */
+/** A URL for people: without user name, password and query. */
 export function shown(url: URL): string {
   return `${url.origin}${url.pathname === "/" ? "" : url.pathname}`;
 }

@@ -1,10 +1,10 @@
-/** Lets so many through at a time. The others wait their turn. */
+/** Limits how many tasks run at a time. The others wait for their turn. */
 export interface Turnstile {
-  /** Calls `go` now or when there is room. Returns how to stop waiting; null where too many wait already. */
+  /** Calls `go` now or when there is room. Returns a function that stops waiting; null if too many wait already. */
   enter(go: () => void): (() => void) | null;
-  /** One who went through is done. */
+  /** Call when a task has ended. */
   leave(): void;
-  /** Nobody goes through any more. */
+  /** Starts no more tasks. */
   close(): void;
 }
 

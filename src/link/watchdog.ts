@@ -1,22 +1,22 @@
 import { type ChildProcess, spawn } from "node:child_process";
 
-/** A small shell that outlives us by a moment: when we are killed, it ends what we started. */
+/** A small shell that outlives the proxy: when the proxy is killed, it ends the processes that the proxy started. */
 export interface Watchdog {
-  /** Tells it whose group to end. More than one may be watched at a time. */
+  /** Adds a process group to end. Several may be watched at a time. */
   watch(leader: number): void;
-  /** A group is gone: its number may be somebody else's by now. */
+  /** Removes a group that has ended, because its id may be reused. */
   unwatch(leader: number): void;
-  /** All is over: it may go without doing anything. */
+  /** Ends the watchdog without ending anything else. */
   dismiss(): void;
 }
 
 /**
- * Starts a watchdog. It holds one end of a pipe whose other end is ours; however we die, the pipe
- * closes, and it ends the child's group and whatever carries the mark. A shell, because a second
- * Node would cost forty megabytes. Undefined where there is no shell to be had.
+ * Starts a watchdog. It holds one end of a pipe whose other end the proxy holds; however the proxy dies, the pipe
+ * closes, and the watchdog ends the child's group and everything that carries the mark. It is a shell, because a second
+ * Node would cost forty megabytes. Undefined if there is no shell.
  */
 export function startWatchdog(mark: string, onError: (error: Error) => void): Watchdog | undefined {
-  if (process.platform === "win32") return undefined; // there the job object that libuv makes does it
+  if (process.platform === "win32") return undefined; // on Windows the job object that libuv creates does the same
   const leaders = new Set<number>();
   let isDismissed = false;
   let starts = 0;
@@ -36,7 +36,7 @@ export function startWatchdog(mark: string, onError: (error: Error) => void): Wa
     }
   }
 
-  /** Somebody killed it, perhaps a system that is short of memory. */
+  /** Restarts a watchdog that was killed, perhaps because the system is short of memory. */
   function replace(): void {
     if (isDismissed) return;
     if (starts > MAX_RESTARTS) return onError(new Error("it is killed again and again"));
@@ -65,7 +65,7 @@ const MAX_RESTARTS = 3;
 function startShell(mark: string): ChildProcess {
   const shell = spawn("/bin/sh", ["-c", SCRIPT, "fairlead-watchdog", mark], {
     stdio: ["pipe", "ignore", "ignore"],
-    detached: true, // not in our group: what is sent to all of that must not reach it
+    detached: true, // not in our group, so that signals to the group do not reach it
     env: { PATH: "/usr/bin:/bin" },
     cwd: "/",
   });
@@ -74,12 +74,12 @@ function startShell(mark: string): ChildProcess {
   return shell;
 }
 
-// Reads groups, and those that are gone, until the word comes or the pipe ends. A well-mannered server
-// ends by itself when its stdin closes; the others are asked, and a second later they are made to.
+// Reads ids of groups to watch, and of groups that have ended, until it reads "done" or the pipe closes. Most servers
+// exit by themselves when their stdin closes; the others get SIGTERM, and are killed a second later.
 //
-// `look` finds the same processes as the search in search.ts: what carries the mark, belongs to the group
-// or session or was found before, by its number and the time of its start, and what descends from those.
-// It looks before anybody is asked: with their parents gone, some could not be found any more.
+// `look` finds the same processes as the search in search.ts: those that carry the mark, belong to the group or
+// session, or were found before (by process id and start time), and their descendants. It runs before the first signal
+// is sent: after their parents have ended, some processes could not be found any more.
 const SCRIPT = `
 trap '' HUP INT TERM
 groups=' '

@@ -7,48 +7,56 @@ import { type Address, parseAddress } from "./upstream/address.ts";
 import { headerOf } from "./upstream/head.ts";
 import { createPool, type UpstreamCall } from "./upstream/pool.ts";
 
-/** What came back: a body, or why none did. Never both. */
+/** The result of a webhook or script: a body, or why there is none. */
 export type HookReply = { readonly body: Buffer } | { readonly failure: string };
 
-/** Somebody at a URL who hears of messages, or is asked about them. */
+/** A URL that is notified of messages, or asked about them. */
 export interface Webhook {
-  /** Sends a body of JSON and waits for nothing. False where too much is waiting already, and this was not sent. */
+  /**
+   * Sends a JSON body and does not wait for the response. False if too much is queued already and the body was dropped.
+   */
   tell(body: Buffer): boolean;
-  /** Sends a body of JSON and waits for the answer. Never rejects. */
+  /** Sends a JSON body and waits for the response. Never rejects. */
   ask(body: Buffer, signal?: AbortSignal): Promise<HookReply>;
-  /** Resolves when all that was told has left or cannot, at most so many milliseconds from now. */
+  /** Resolves when everything queued by `tell` has been sent or has failed, or after this many milliseconds. */
   flush(withinMs: number): Promise<void>;
-  /** Ends what is under way. Who asked hears so. */
+  /** Aborts all requests. Pending calls of `ask` resolve with a failure. */
   close(): void;
 }
 
-/** Who it is, and how long they may take. */
+/** Options of a webhook. */
 export interface WebhookOptions {
   readonly url: string;
-  /** For all of one request, the time it waits for others included. */
+  /** The timeout for one request, including the time it waits for others. */
   readonly timeoutMs: number;
-  /** Signs what is sent. */
+  /** The key for signing what is sent; null if it is not signed. */
   readonly secret: string | null;
   /** Whether it may be on this machine or in a private network. */
   readonly allowPrivate: boolean;
-  /** Certificates to trust beside the usual ones: the text of a PEM file. */
+  /** Additional certificates to trust: the text of a PEM file. */
   readonly ca?: string | null;
   readonly env?: NodeJS.ProcessEnv;
   readonly now?: () => number;
-  /** Told when something did not arrive, at most once a minute. Neither secrets nor messages are in it. */
+  /**
+   * Called when something could not be delivered, at most once a minute. The text contains neither secrets nor
+   * messages.
+   */
   readonly onTrouble: (text: string) => void;
 }
 
-/** Requests at a time, of each sort: those that are waited for must not wait for the others. */
+/**
+ * How many requests run at a time, separately for `ask` and `tell`: a request that somebody waits for must not queue
+ * behind notifications.
+ */
 const MAX_INSIDE = 8;
 const MAX_WAITING = 1000;
-/** Bytes that wait to be told. */
+/** How many bytes may be queued by `tell`. */
 const MAX_QUEUED_BYTES = 16 * 1024 * 1024;
-/** The least an answer may be long. One to a longer question may be twice as long as that. */
+/** The limit for a response. For a large request it is twice the size of the request, if that is more. */
 const MAX_REPLY_BYTES = 1024 * 1024;
 const QUIET_MS = 60_000;
 
-/** Why a webhook would be refused, and what to do about it; null where nothing speaks against it. Names are not looked up. */
+/** Why a webhook would be refused, and what to do about it; null if it is allowed. Names are not looked up. */
 export function refuseWebhook(
   { url, allowPrivate }: Pick<WebhookOptions, "url" | "allowPrivate">,
   env: NodeJS.ProcessEnv,
@@ -59,11 +67,11 @@ export function refuseWebhook(
 
 const ALLOW_PRIVATE = "Set allow_private: true on it if that is what you want";
 
-/** Makes a webhook. Throws a ProxyError where the URL cannot be used. */
+/** Makes a webhook. Throws a ProxyError if the URL cannot be used. */
 export function createWebhook(options: WebhookOptions): Webhook {
   const { timeoutMs, secret, allowPrivate, ca = null, env = process.env, now = Date.now, onTrouble } = options;
   const address = readAddress(options.url);
-  // A path can be as secret as a password, and often is.
+  // The path of a webhook is often a secret.
   const shown = `${address.origin}/…`;
   const guard = allowPrivate ? null : guardNear(address, env);
   if (guard !== null && guard.refusal !== null) throw tooNear(shown);
@@ -73,7 +81,7 @@ export function createWebhook(options: WebhookOptions): Webhook {
   const telling = createTurnstile(MAX_INSIDE, MAX_WAITING);
   const pending = new Set<(reply: HookReply) => void>();
   const flushing = new Set<() => void>();
-  let told = 0; // under way or waiting
+  let told = 0; // running or queued
   let queuedBytes = 0;
   let saidAt = -Infinity;
   let unsaid = 0;
@@ -85,7 +93,7 @@ export function createWebhook(options: WebhookOptions): Webhook {
     unsaid = 0;
   }
 
-  /** Sends one request and calls back once, within the time. */
+  /** Sends one request and calls back once, before the timeout. */
   function send(body: Buffer, isAsked: boolean, finish: (reply: HookReply) => void): () => void {
     const turnstile = isAsked ? asking : telling;
     let call: UpstreamCall | null = null;
@@ -117,7 +125,7 @@ export function createWebhook(options: WebhookOptions): Webhook {
     return () => end({ failure: "was not waited for" });
   }
 
-  /** One request and its response. Nothing is followed elsewhere. */
+  /** Performs one request. Redirects are not followed. */
   function exchange(body: Buffer, isAsked: boolean, end: (reply: HookReply) => void): UpstreamCall {
     const most = isAsked ? Math.max(MAX_REPLY_BYTES, 2 * body.length) : MAX_REPLY_BYTES;
     const pieces = createPieces();
@@ -185,7 +193,7 @@ export function createWebhook(options: WebhookOptions): Webhook {
     close() {
       asking.close();
       telling.close();
-      saidAt = Infinity; // those who wait are told, and nobody else
+      saidAt = Infinity; // pending calls get their failure, and nothing more is logged
       for (const end of pending) end({ failure: "was closed" });
       pool.close();
     },
@@ -204,7 +212,7 @@ function headersFor({ credentials }: Address, body: Buffer, secret: string | nul
   return lines.map((line) => `${line}\r\n`).join("");
 }
 
-/** The time in seconds, and the HMAC-SHA256 of that, a dot and the body: whoever repeats it later is late. */
+/** The time in seconds, and the HMAC-SHA256 of the time, a dot and the body. The time lets receivers reject replays. */
 export function signBody(secret: string, body: Buffer, time: number): string {
   const seconds = Math.floor(time / 1000);
   const mac = createHmac("sha256", secret).update(`${seconds}.`).update(body).digest("hex");
@@ -215,7 +223,7 @@ function readAddress(url: string): Address {
   try {
     return parseAddress(url);
   } catch (cause) {
-    // The URL may hold a secret anywhere, so it is not repeated.
+    // The URL may contain a secret anywhere, so it is not shown.
     throw new ProxyError("BAD_WEBHOOK", "Not the URL of a webhook", "Write one that begins with http:// or https://", {
       cause,
     });

@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { win32 } from "node:path";
 
-/** A command as it has to be started here. */
+/** A command in the form in which it has to be started on this machine. */
 export interface CommandLine {
   readonly command: string;
   readonly args: string[];
@@ -9,7 +9,7 @@ export interface CommandLine {
   readonly verbatim: boolean;
 }
 
-/** What there is to know about the machine. */
+/** What the command line depends on. */
 export interface Machine {
   readonly platform: NodeJS.Platform;
   readonly env: NodeJS.ProcessEnv;
@@ -31,7 +31,7 @@ export function commandLine(command: string, args: readonly string[], machine = 
   return { command: "cmd.exe", args: ["/d", "/s", "/c", `"${words}"`], verbatim: true };
 }
 
-/** The batch file that a command means, or null where it means a program or nothing we can find. */
+/** The batch file that a command refers to; null if it is a program or cannot be found. */
 function findBatchFile(command: string, { env, exists }: Machine): string | null {
   if (BATCH.test(command)) return command;
   if (win32.extname(command) !== "" && PROGRAM.test(command)) return null;
@@ -51,7 +51,10 @@ function findBatchFile(command: string, { env, exists }: Machine): string | null
 const BATCH = /\.(?:cmd|bat)$/i;
 const PROGRAM = /\.(?:exe|com)$/i;
 
-/** One word for the interpreter: quoted for the program that gets it, then for the interpreter itself. */
+/**
+ * Quotes one argument for the command interpreter: first for the program that receives it, then for the interpreter
+ * itself.
+ */
 function quote(word: string): string {
   const quoted = `"${word.replaceAll(/(\\*)"/g, '$1$1\\"').replace(/(\\*)$/, "$1$1")}"`;
   return quoted.replaceAll(/[()\][%!^"`<>&|;, *?]/g, "^$&");

@@ -1,23 +1,28 @@
 import { readFileSync } from "node:fs";
 import { createSearch } from "./search.ts";
 
-/** Tells whether a process and all that it started are at work. A server that is being installed says nothing for long. */
+/**
+ * Tells whether a process and everything it started are working. A server that is being installed is silent for a long
+ * time.
+ */
 export interface WorkMeter {
-  /** What there was since the last look. Unknown where there is no /proc. */
+  /** The activity since the last call. "unknown" without /proc. */
   look(): "working" | "idle" | "unknown";
 }
 
-/** So much work between two looks counts: less is what a program does that waits, with a timer or a heartbeat. */
+/**
+ * The least activity between two calls that counts as work: a waiting program with a timer or a heartbeat does less.
+ */
 const LEAST_CPU_TICKS = 3; // of 10 ms each
 const LEAST_IO_BYTES = 16_384;
 
-/** What a process has done since it began. */
+/** What a process has done since its start. */
 interface Done {
   readonly cpuTicks: number;
   readonly ioBytes: number;
 }
 
-/** Makes a meter for a process, its group and all that carries the mark. */
+/** Makes a meter for a process, its group and everything that carries the mark. */
 export function createWorkMeter(mark: string, leader: number): WorkMeter {
   const search = createSearch(mark, leader);
   let before = new Map<number, Done>();
@@ -43,7 +48,7 @@ export function createWorkMeter(mark: string, leader: number): WorkMeter {
 
 function readDone(pid: number): Done {
   const stat = read(`/proc/${pid}/stat`);
-  // proc_pid_stat(5): utime, stime, cutime and cstime. The text in parentheses may hold spaces.
+  // proc_pid_stat(5): utime, stime, cutime and cstime. The text in parentheses may contain spaces.
   const times = stat
     .slice(stat.lastIndexOf(")") + 2)
     .split(" ")
@@ -55,7 +60,7 @@ function readDone(pid: number): Done {
   };
 }
 
-/** Empty where it is gone, or not ours to read. */
+/** Empty if the process is gone, or if there is no permission to read it. */
 function read(path: string): string {
   try {
     return readFileSync(path, "latin1");

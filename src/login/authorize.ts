@@ -17,19 +17,19 @@ import type { Redirect } from "./redirect.ts";
 import type { Grant, StoredClient } from "./store.ts";
 import { loginFailed, plain } from "../link/trouble.ts";
 
-/** Everything a login in a browser needs. */
+/** Options of a login in a browser. */
 export interface AuthorizeRequest {
   readonly place: Place;
   readonly client: StoredClient;
   readonly scopes: readonly string[];
   readonly redirect: Redirect;
   readonly timeoutMs: number;
-  /** Shows a page to the person who is to log in. */
+  /** Shows the login page to the user. */
   readonly invite: (url: string) => void;
   readonly now: () => number;
 }
 
-/** Has a person log in, and fetches the token for it. */
+/** Lets the user log in, and fetches the token. */
 export async function authorize(fetch: Fetch, request: AuthorizeRequest): Promise<Grant> {
   const { place, client: stored, scopes, redirect, timeoutMs, invite, now } = request;
   const { issuer, resource } = place;
@@ -45,7 +45,7 @@ export async function authorize(fetch: Fetch, request: AuthorizeRequest): Promis
     state,
     ...(scopes.length === 0 ? {} : { scope: scopes.join(" ") }),
     ...(resource === null ? {} : { resource }),
-    // OpenID Connect, 11: without a consent there is no refresh token.
+    // OpenID Connect, 11: without consent there is no refresh token.
     ...(scopes.includes("offline_access") ? { prompt: "consent" } : {}),
   };
   for (const [name, value] of Object.entries(parameters)) page.searchParams.set(name, value);
@@ -70,7 +70,7 @@ export async function authorize(fetch: Fetch, request: AuthorizeRequest): Promis
   }
 }
 
-/** Checks what the browser brought: state, issuer (RFC 9207), and whether it is an error. */
+/** Checks the parameters of the redirect: state, issuer (RFC 9207), and whether it is an error. */
 function checkAnswer(
   issuer: AuthorizationServer,
   { id }: StoredClient,
@@ -84,7 +84,7 @@ function checkAnswer(
       const detail = error.error_description === undefined ? "" : `: ${plain(error.error_description)}`;
       throw loginFailed(`it was refused (${plain(error.error)}${detail})`, "Log in again, and allow it");
     }
-    // Another issuer's answer would have its code sent to this one.
+    // If the redirect came from another issuer, that issuer's code would be sent to this one.
     throw loginFailed(
       "the answer came from somebody else",
       "Try again, and tell whoever runs the server if it stays so",

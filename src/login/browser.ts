@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
 
-/** Opens a page in the user's browser, where there is one. The page is printed too, so it does not matter if not. */
+/** Opens a page in the user's browser. It may fail silently, because the URL is printed too. */
 export function openBrowser(
   url: string,
   platform: NodeJS.Platform = process.platform,
@@ -13,13 +13,13 @@ export function openBrowser(
     child.on("error", () => {});
     child.unref();
   } catch {
-    // A machine without a browser, or without room for one.
+    // There is no browser, or it cannot be started.
   }
 }
 
 /**
- * The command that opens a page: the one in BROWSER, or else the system's. No shell reads it, and nothing but a page
- * is opened; null for all else, and where BROWSER says "none".
+ * The command that opens a page: the one in BROWSER, or else the system's. It does not go through a shell, and it opens
+ * only http and https URLs; null for any other URL, and if BROWSER is "none".
  */
 export function browserCommand(
   url: string,
@@ -29,7 +29,7 @@ export function browserCommand(
   if (!URL.canParse(url)) return null;
   const { protocol, href } = new URL(url);
   if (protocol !== "https:" && protocol !== "http:") return null;
-  // By custom a list, of which the first is the favourite, with or without a place for the page.
+  // By convention BROWSER is a list with the preferred command first; `%s` in a command stands for the URL.
   const [first] = wanted.split(platform === "win32" ? ";" : ":");
   const [command, ...words] = first.trim().split(/\s+/);
   if (command === "none") return null;
@@ -38,7 +38,7 @@ export function browserCommand(
     return { command, args: first.includes("%s") ? args : [...args, href] };
   }
   if (platform === "darwin") return { command: "open", args: [href] };
-  // `start` is a word of cmd.exe, which would read what is in the URL.
+  // `start` is built into cmd.exe, which would interpret characters of the URL.
   if (platform === "win32") return { command: "rundll32", args: ["url.dll,FileProtocolHandler", href] };
   return { command: "xdg-open", args: [href] };
 }

@@ -1,14 +1,14 @@
-/** What a WWW-Authenticate header asks of a bearer of tokens. */
+/** What the Bearer challenge in a WWW-Authenticate header asks for. */
 export interface Challenge {
-  /** Where the metadata of the resource is said to be. */
+  /** The URL of the resource metadata, if it is given. */
   readonly resourceMetadata: string | null;
-  /** The scopes a token must have; none where it does not say. */
+  /** The scopes that a token must have; empty if they are not given. */
   readonly scopes: readonly string[];
-  /** Whether a token was good, only not good for this. */
+  /** Whether the token was valid but its scope was not sufficient. */
   readonly wantsMoreScope: boolean;
 }
 
-/** Reads a WWW-Authenticate header. What is not for bearers, or cannot be read, is passed over. */
+/** Reads a WWW-Authenticate header. Challenges that are not Bearer or cannot be read are ignored. */
 export function parseChallenge(header: string | null): Challenge {
   const parameters = bearerParameters((header ?? "").slice(0, MAX_HEADER));
   return {
@@ -18,7 +18,7 @@ export function parseChallenge(header: string | null): Challenge {
   };
 }
 
-/** Takes a list of scopes apart (RFC 6749, 3.3). What is no scope is passed over. */
+/** Splits a list of scopes (RFC 6749, 3.3). Invalid scopes are ignored. */
 export function parseScopes(text: unknown): string[] {
   if (typeof text !== "string") return [];
   return text
@@ -31,7 +31,7 @@ const MAX_HEADER = 8192;
 const MAX_SCOPES = 100;
 const SCOPE = /^[\x21\x23-\x5b\x5d-\x7e]+$/;
 
-/** The parameters of the first Bearer challenge among several. */
+/** The parameters of the first Bearer challenge. */
 function bearerParameters(header: string): Map<string, string> {
   const parameters = new Map<string, string>();
   const parameter = /[\s,]*([\w!#$%&'*+.^`|~-]+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s,"]*))/y;

@@ -12,12 +12,12 @@ import type { Fetch } from "../link/fetch.ts";
 import type { StoredClient } from "./store.ts";
 import { loginFailed, plain, shown } from "../link/trouble.ts";
 
-/** How the library makes its requests: through our fetch. Which of them may be http is decided before (`readEndpoint`). */
+/** Options that make the library use our fetch. Whether a URL may use http is decided earlier (`readEndpoint`). */
 export function requestOptions(fetch: Fetch): { [allowInsecureRequests]: true; [customFetch]: Fetch } {
   return { [allowInsecureRequests]: true, [customFetch]: fetch };
 }
 
-/** Who we are to an issuer, for the library. */
+/** The client's credentials for the library. */
 export function identify({ id, secret, method }: StoredClient): { client: Client; authentication: ClientAuth } {
   const client: Client = { client_id: id };
   if (secret === null) return { client, authentication: None() };
@@ -25,8 +25,8 @@ export function identify({ id, secret, method }: StoredClient): { client: Client
 }
 
 /**
- * RFC 6749, 2.3.1 has id and secret encoded like a form. Many who should decode them do not, so only what must be encoded
- * is; the library encodes hyphens as well.
+ * RFC 6749, 2.3.1 requires id and secret to be form-encoded. Many servers do not decode them, so only what must be
+ * encoded is encoded; the library would encode hyphens too.
  */
 function basic(id: string, secret: string): ClientAuth {
   const credentials = [id, secret].map(encodeURIComponent).join(":");
@@ -35,15 +35,15 @@ function basic(id: string, secret: string): ClientAuth {
   };
 }
 
-/** A client that somebody registered by hand. */
+/** A client that the user registered by hand. */
 export function givenClient(issuer: AuthorizationServer, id: string, secret: string | null): StoredClient {
   const known: unknown = issuer.token_endpoint_auth_methods_supported;
-  // RFC 8414, 2: where nothing is said, it is client_secret_basic.
+  // RFC 8414, 2: the default is client_secret_basic.
   const isBasic = !Array.isArray(known) || known.includes("client_secret_basic");
   return { id, secret, method: isBasic ? "basic" : "post", redirectUri: null, scopes: [], expiresAt: null };
 }
 
-/** Registers us with an issuer (RFC 7591). */
+/** Registers a client with an issuer (RFC 7591). */
 export async function register(
   fetch: Fetch,
   issuer: AuthorizationServer,
@@ -69,7 +69,7 @@ export async function register(
   const body: unknown = await response.json().catch(() => null);
   const registered = (typeof body === "object" && body !== null ? body : {}) as Record<string, unknown>;
   const { client_id: id, client_secret: secret, client_secret_expires_at: expiry } = registered;
-  // RFC 7591 says 201. Many say 200.
+  // RFC 7591 requires 201. Many servers return 200.
   if ((response.status !== 201 && response.status !== 200) || typeof id !== "string" || id === "") {
     const reason = typeof registered["error"] === "string" ? plain(registered["error"]) : `status ${response.status}`;
     throw loginFailed(
@@ -88,5 +88,5 @@ export async function register(
   };
 }
 
-// In the order we like them. A program on somebody's machine can keep no secret, so it had better have none.
+// In order of preference. A program on a user's machine cannot keep a secret, so it is better to have none.
 const METHODS = ["none", "client_secret_basic", "client_secret_post"];

@@ -4,18 +4,18 @@ import type { Fetch } from "../link/fetch.ts";
 import { readEndpoint } from "../link/reach.ts";
 import { loginFailed, plain, shown } from "../link/trouble.ts";
 
-/** Where one logs in to a server, and for what. */
+/** The authorization server for a server, and what to request there. */
 export interface Place {
   readonly issuer: AuthorizationServer;
-  /** Whether the issuer has no metadata, and its endpoints are where servers of 2025-03-26 had them. */
+  /** Whether the issuer has no metadata, so that the default endpoints of 2025-03-26 are used. */
   readonly isGuessed: boolean;
-  /** What the server calls itself (RFC 8707); null for servers that have no metadata. */
+  /** The server's resource identifier (RFC 8707); null if it has no metadata. */
   readonly resource: string | null;
-  /** The scopes the server knows. */
+  /** The scopes that the server supports. */
   readonly scopes: readonly string[];
 }
 
-/** Finds out where one logs in to a server. */
+/** Finds the authorization server for a server. */
 export async function discover(fetch: Fetch, server: URL, challenge: Challenge): Promise<Place> {
   const metadata = await findResource(fetch, server, challenge.resourceMetadata);
   const named = metadata?.["authorization_servers"];
@@ -35,7 +35,10 @@ export async function discover(fetch: Fetch, server: URL, challenge: Challenge):
   return { issuer: guessIssuer(origin), isGuessed: true, resource, scopes };
 }
 
-/** Reads the metadata of an issuer: RFC 8414, then OpenID Connect's two places. Null where there is none. */
+/**
+ * Reads an issuer's metadata: at the RFC 8414 location, then at the two locations of OpenID Connect. Null if there is
+ * none.
+ */
 export async function findIssuer(fetch: Fetch, url: URL): Promise<AuthorizationServer | null> {
   const path = url.pathname.replace(/\/$/, "");
   const places = [
@@ -51,7 +54,7 @@ export async function findIssuer(fetch: Fetch, url: URL): Promise<AuthorizationS
   return null;
 }
 
-/** Where servers of 2025-03-26 have their endpoints when they have no metadata. */
+/** The default endpoints of 2025-03-26 for servers without metadata. */
 export function guessIssuer(origin: URL): AuthorizationServer {
   const at = (path: string): string => new URL(path, origin).href;
   return {
@@ -67,7 +70,7 @@ const BROKEN = "The server's login is not set up right; tell whoever runs it";
 async function checkIssuer(url: URL, response: Response): Promise<AuthorizationServer> {
   let issuer: AuthorizationServer;
   try {
-    // RFC 8414, 3.3: the issuer must be the one that was asked for, or a server could speak for another.
+    // RFC 8414, 3.3: the issuer must be the one that was asked for, or a server could impersonate another.
     issuer = await processDiscoveryResponse(url, response);
   } catch {
     throw loginFailed(`the metadata of ${shown(url)} is not its own`, BROKEN);
@@ -76,14 +79,14 @@ async function checkIssuer(url: URL, response: Response): Promise<AuthorizationS
   readEndpoint(issuer.token_endpoint, "the token endpoint");
   if (issuer.registration_endpoint !== undefined) readEndpoint(issuer.registration_endpoint, "the registration");
   const methods: unknown = issuer.code_challenge_methods_supported;
-  // Some that know S256 do not say so. One that says what it knows and does not name it cannot be used.
+  // Some servers support S256 without saying so. One that lists its methods without S256 cannot be used.
   if (Array.isArray(methods) && !methods.includes("S256")) {
     throw loginFailed(`${shown(url)} does not know PKCE with S256`, BROKEN);
   }
   return issuer;
 }
 
-/** Reads the metadata of the server as a protected resource (RFC 9728). Null where it has none. */
+/** Reads the server's metadata as a protected resource (RFC 9728). Null if it has none. */
 async function findResource(fetch: Fetch, server: URL, named: string | null): Promise<Record<string, unknown> | null> {
   const wellKnown = new URL("/.well-known/oauth-protected-resource", server);
   const path = server.pathname.replace(/\/$/, "");
@@ -101,7 +104,7 @@ async function findResource(fetch: Fetch, server: URL, named: string | null): Pr
   return null;
 }
 
-/** RFC 9728, 3.3: a token for another server must not be had in this one's name. Parents speak for what is below them. */
+/** RFC 9728, 3.3: a server must not obtain a token for another server. A parent path may stand for paths below it. */
 function checkResource(server: URL, resource: unknown): void {
   const url = typeof resource === "string" && URL.canParse(resource) ? new URL(resource) : null;
   const parent = url?.pathname.replace(/\/$/, "");
@@ -115,7 +118,7 @@ function checkResource(server: URL, resource: unknown): void {
   throw loginFailed(`the metadata of ${shown(server)} speaks for ${claimed}`, BROKEN);
 }
 
-/** A document that is there and is JSON, or null. */
+/** Fetches a JSON document; null if it is missing or not JSON. */
 async function get(fetch: Fetch, url: URL): Promise<Response | null> {
   const response = await fetch(url.href, { method: "GET", headers: { accept: "application/json" } });
   const isThere = response.status === 200 && response.headers.get("content-type") === "application/json";

@@ -9,15 +9,15 @@ import { openRedirect } from "./redirect.ts";
 import type { Grant, Memory, StoredClient } from "./store.ts";
 import { loginFailed, shown } from "../link/trouble.ts";
 
-/** The two ways to a token. */
+/** The two ways to get a token. */
 export interface Flow {
-  /** Without a person. Null where only a person can help. */
+  /** Refreshes the token without the user. Null if the user has to log in. */
   renew(memory: Memory, grant: Grant): Promise<Grant | null>;
-  /** With one. `isVain` is whether the server refused what the last login with this issuer brought. */
+  /** Lets the user log in. `isVain` is whether the server refused the token of the last login with this issuer. */
   logIn(challenge: Challenge, memory: Memory | null, isVain: boolean): Promise<Memory>;
 }
 
-/** What both need. */
+/** Options of a flow. */
 export interface FlowOptions {
   readonly server: URL;
   readonly clientId: string | null;
@@ -29,10 +29,10 @@ export interface FlowOptions {
   readonly reach: Pick<Reach, "ca" | "dial">;
 }
 
-/** Makes them for a server. */
+/** Makes the flow for a server. */
 export async function createFlow(options: FlowOptions): Promise<Flow> {
   const { server, clientId, clientSecret, timeoutMs, invite, now, reach } = options;
-  // A server may send us to hosts that are as far away as it is, or farther.
+  // A server may only direct us to hosts that are as far away as the server itself, or farther.
   const fetch = createFetch({ ...reach, nearest: await nearnessOf(server.hostname) });
 
   return {
@@ -47,7 +47,7 @@ export async function createFlow(options: FlowOptions): Promise<Flow> {
       const place = await discover(fetch, server, challenge);
       const { issuer, isGuessed, resource } = place;
       if (isVain && memory?.issuer === issuer.issuer) throw refusedAgain(challenge);
-      // Who runs the server could have the secret of a client sent to themselves.
+      // Otherwise the server's operator could have the client's secret sent to an issuer of their own.
       if (clientId !== null && memory !== null && memory.issuer !== issuer.issuer) throw moved(issuer.issuer);
       const scopes = chooseScopes(options.scopes, challenge, place, memory?.grant ?? null);
       const known = memory?.issuer === issuer.issuer ? usable(memory.client, scopes, now()) : null;
@@ -77,13 +77,13 @@ function moved(issuer: string): Error {
   return loginFailed(reason, "If that is right, register there and give the client id you get");
 }
 
-/** A client that was registered before, if it will still do. */
+/** The client that was registered before, if it can still be used. */
 function usable(client: StoredClient, scopes: readonly string[], now: number): StoredClient | null {
   const isOver = client.expiresAt !== null && client.expiresAt <= now;
   return isOver || !scopes.every((scope) => client.scopes.includes(scope)) ? null : client;
 }
 
-/** What to ask for: what the user said, or else the challenge, or else what the server knows of. */
+/** The scopes to request: the user's, or else those of the challenge, or else those that the server supports. */
 function chooseScopes(
   wanted: readonly string[] | null,
   challenge: Challenge,
@@ -92,7 +92,7 @@ function chooseScopes(
 ): string[] {
   const scopes = new Set(wanted ?? (challenge.scopes.length > 0 ? challenge.scopes : known));
   if (challenge.wantsMoreScope) {
-    // More than before, not instead of it: what worked must go on working.
+    // In addition to the earlier scopes, so that what worked before keeps working.
     for (const scope of [...(grant?.asked ?? []), ...(grant?.scopes ?? []), ...challenge.scopes]) scopes.add(scope);
   }
   const offered: unknown = issuer.scopes_supported;

@@ -11,7 +11,7 @@ import type { Fetch } from "../link/fetch.ts";
 import type { Grant, StoredClient } from "./store.ts";
 import { loginFailed, plain } from "../link/trouble.ts";
 
-/** What a refresh needs to know. */
+/** Options of a refresh. */
 export interface RefreshRequest {
   readonly issuer: AuthorizationServer;
   readonly client: StoredClient;
@@ -20,7 +20,7 @@ export interface RefreshRequest {
   readonly now: number;
 }
 
-/** Has a token refreshed. Null where the issuer will not, and only a person can help. */
+/** Refreshes a token. Null if the issuer refuses and the user has to log in. */
 export async function refresh(fetch: Fetch, request: RefreshRequest): Promise<Grant | null> {
   const { issuer, client: stored, grant, resource, now } = request;
   if (grant.refreshToken === null) return null;
@@ -30,11 +30,11 @@ export async function refresh(fetch: Fetch, request: RefreshRequest): Promise<Gr
       ...requestOptions(fetch),
       additionalParameters: resource === null ? {} : { resource },
     });
-    // Whatever else it says: this refresh token is worth nothing to it.
+    // Whatever the body says, the issuer does not accept this refresh token.
     if (REFUSED.has(response.status)) return null;
     const answer = await processRefreshTokenResponse(issuer, client, await withoutIdentity(response));
     const next = readGrant(answer, grant.asked, "refresh", now);
-    // RFC 6749, 6: no new refresh token means that the old one stays good; no scope, that it is the same.
+    // RFC 6749, 6: without a new refresh token the old one stays valid; without a scope it is unchanged.
     const hasScope = answer.scope !== undefined;
     return {
       ...next,
@@ -46,7 +46,7 @@ export async function refresh(fetch: Fetch, request: RefreshRequest): Promise<Gr
   }
 }
 
-/** Makes a grant of what the token endpoint answered. */
+/** Makes a grant from the response of the token endpoint. */
 export function readGrant(
   answer: TokenEndpointResponse,
   asked: readonly string[],
@@ -54,7 +54,7 @@ export function readGrant(
   now: number,
 ): Grant {
   const { access_token: accessToken, refresh_token: refreshToken, expires_in: lifetime } = answer;
-  // It becomes a header: what ends a line there would begin another header.
+  // The token becomes part of a header: a line break in it would begin another header.
   if (!TOKEN.test(accessToken) || accessToken.length > MAX_TOKEN) throw loginFailed("the token is none", RETRY);
   if (answer.token_type !== "bearer") throw loginFailed("the token is not a bearer token", RETRY);
   return {
@@ -68,7 +68,7 @@ export function readGrant(
   };
 }
 
-/** The answer of a token endpoint without who logged in: nobody here asks, so nothing about it need be right. */
+/** The response of a token endpoint without its ID token, which is not used and so need not be valid. */
 export async function withoutIdentity(response: Response): Promise<Response> {
   if (response.status !== 200) return response;
   const body: unknown = await response
@@ -80,7 +80,7 @@ export async function withoutIdentity(response: Response): Promise<Response> {
   return new Response(JSON.stringify(rest), { status: 200, headers: { "content-type": "application/json" } });
 }
 
-/** What went wrong at the token endpoint, for people. */
+/** The error of the token endpoint, for people. */
 export function tokenTrouble(error: unknown): Error {
   if (error instanceof Error && error.name === "ProxyError") return error;
   if (!(error instanceof ResponseBodyError))

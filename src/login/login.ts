@@ -6,40 +6,40 @@ import { readEndpoint } from "../link/reach.ts";
 import { type Grant, type Memory, openStore, type Store } from "./store.ts";
 import { shown } from "../link/trouble.ts";
 
-/** A login to one server, and the tokens it brought. */
+/** A login to one server, with its tokens. */
 export interface Login {
-  /** The access token to send: refreshed where it is about to run out; null where nobody has logged in yet. */
+  /** The access token to send, refreshed if it is about to expire; null if the user has not logged in yet. */
   token(): Promise<string | null>;
   /**
-   * The server refused with 401, or 403 insufficient_scope: refreshes or logs in anew. `challenge` is its
-   * WWW-Authenticate header, `refused` the token it refused. Resolves with a token; rejects with a ProxyError when that
-   * cannot be had. Concurrent calls share one login.
+   * Called when the server refused a request with 401, or with 403 insufficient_scope: refreshes the token or logs in
+   * again. `challenge` is the WWW-Authenticate header, `refused` the token that was refused. Resolves with a token;
+   * rejects with a ProxyError if there is none. Concurrent calls share one login.
    */
   answer(challenge: string | null, refused: string | null): Promise<string>;
 }
 
-/** Where to log in, and how. */
+/** Options of a login. */
 export interface LoginOptions {
   /** URL of the MCP endpoint. */
   readonly server: string;
-  /** Where tokens are kept. */
+  /** The directory for tokens. */
   readonly directory: string;
   readonly openBrowser: (url: string) => void;
-  /** For people, on stderr. */
+  /** Shows a text to the user, on stderr. */
   readonly say: (text: string) => void;
-  /** How long a person may take. */
+  /** How long the user may take to log in. */
   readonly timeoutMs: number;
   readonly clientId?: string;
   readonly clientSecret?: string;
   readonly scopes?: readonly string[];
 }
 
-/** What is around us. */
+/** Dependencies that tests replace. */
 export interface LoginSurroundings extends Partial<Pick<Reach, "ca" | "dial">> {
   readonly now?: () => number;
 }
 
-/** Makes a login. Nothing is asked of anybody before a token is. */
+/** Makes a login. Nothing is requested before a token is asked for. */
 export function createLogin(options: LoginOptions, surroundings: LoginSurroundings = {}): Login {
   const { now = Date.now, ca = null, dial = null } = surroundings;
   const { directory, timeoutMs, say, clientId = null, clientSecret = null, scopes = null } = options;
@@ -53,7 +53,7 @@ export function createLogin(options: LoginOptions, surroundings: LoginSurroundin
   let renewAfter = 0;
   let failed: { readonly error: unknown; readonly at: number } | null = null;
 
-  // Opened late, so that what is wrong with the directory is heard by whoever asks for a token.
+  // Opened late, so that a problem with the directory is reported to the caller that asks for a token.
   const store = (): Store => (opened ??= openStore(directory, server.href));
   const openFlow = (): Promise<Flow> =>
     (flow ??= import("./flow.ts").then(({ createFlow }) =>
@@ -65,11 +65,11 @@ export function createLogin(options: LoginOptions, surroundings: LoginSurroundin
     try {
       options.openBrowser(page);
     } catch {
-      // The page has been printed.
+      // The URL has been printed.
     }
   }
 
-  /** What is known, if it is for the client we are to be. */
+  /** Reads the stored login, if it belongs to the configured client. */
   function recall(): Memory | null {
     const memory = store().read();
     const isOurs = memory !== null && (clientId === null || memory.client.id === clientId);
@@ -85,12 +85,12 @@ export function createLogin(options: LoginOptions, surroundings: LoginSurroundin
 
   const onWait = (): void => say(`Another Fairlead is logging in to ${shown(server)}; waiting for it`);
 
-  /** Does what no other process may do at the same time. */
+  /** Runs work that no other process may do at the same time. */
   function alone<T>(work: () => Promise<T>): Promise<T> {
     return withLock(store().lockFile, { timeoutMs: timeoutMs + PATIENCE_MS, onWait }, work);
   }
 
-  /** Refreshes a token that runs out, unless somebody else just did. */
+  /** Refreshes an expiring token, unless another process just did. */
   async function renew(): Promise<string | null> {
     renewAfter = now() + RETRY_MS;
     return alone(async () => {
@@ -98,7 +98,7 @@ export function createLogin(options: LoginOptions, surroundings: LoginSurroundin
       if (memory === null || grant === null) return null;
       if (!isEnding(grant, now())) return grant.accessToken;
       const next = await (await openFlow()).renew(memory, grant);
-      // Refused for good: kept without the refresh token, it lasts as long as it lasts.
+      // The issuer refused the refresh: keep the token without its refresh token and use it until it expires.
       return keep(memory, next ?? { ...grant, refreshToken: null });
     });
   }
@@ -107,7 +107,7 @@ export function createLogin(options: LoginOptions, surroundings: LoginSurroundin
     readEndpoint(server.href, "the server");
     return alone(async () => {
       const memory = recall();
-      // Somebody else has logged in meanwhile.
+      // Another process has logged in meanwhile.
       if (grant !== null && grant.accessToken !== refused && !isOver(grant, now())) return grant.accessToken;
       const isVain = grant !== null && grant.accessToken === refused && wasNeverGood(grant, challenge, now());
       const { renew, logIn } = await openFlow();
@@ -116,12 +116,13 @@ export function createLogin(options: LoginOptions, surroundings: LoginSurroundin
         if (next !== null) return keep(memory, next);
       }
       try {
-        // After a refresh in vain a person may help. After a login in vain only another issuer can.
+        // If a refreshed token is refused, a new login may help. If the token of a login is refused, only another
+        // issuer can help.
         const next = await logIn(challenge, memory, isVain && (challenge.wantsMoreScope || grant?.by === "login"));
         say(`Logged in to ${shown(server)}`);
         return keep(next, next.grant as Grant);
       } catch (error) {
-        // Perhaps the issuer has forgotten us, and showed that to the person only: we register anew next time.
+        // The issuer may have lost our registration and shown that only to the user: register again next time.
         if (memory !== null) store().write({ ...memory, client: { ...memory.client, expiresAt: 1 } });
         throw error;
       }
@@ -137,13 +138,13 @@ export function createLogin(options: LoginOptions, surroundings: LoginSurroundin
       if (!isEnding(current, now())) return current.accessToken;
       if (current.refreshToken !== null && now() >= renewAfter) {
         renewing ??= renew().finally(() => (renewing = null));
-        await renewing.catch(() => {}); // the old one may do for a while; if not, the server will say so
+        await renewing.catch(() => {}); // the old token may still be valid; if not, the server will refuse it
       }
       return grant === null || isOver(grant, now()) ? null : grant.accessToken;
     },
 
     async answer(challenge, refused) {
-      // Each failure may have cost a person a window: not one for every request a client tries.
+      // Each failure may have opened a browser window. Do not open one for every request.
       if (failed !== null && now() - failed.at < RETRY_MS) throw failed.error;
       answering ??= obtain(parseChallenge(challenge), refused)
         .catch((error: unknown) => {
@@ -156,14 +157,14 @@ export function createLogin(options: LoginOptions, surroundings: LoginSurroundin
   };
 }
 
-/** How long another login may take longer than a person may. */
+/** How much longer to wait for another process's login than for the user. */
 const PATIENCE_MS = 30_000;
 const RETRY_MS = 10_000;
-/** A token is refreshed so long before its end. */
+/** How long before it expires a token is refreshed. */
 const MARGIN_MS = 60_000;
-/** A token that is refused when it is younger than this was never good. */
+/** A token that is refused when it is younger than this was never accepted. */
 const YOUNG_MS = 30_000;
-/** And one that has all that the server asks for. */
+/** The same for a token that was requested with all scopes the server asks for. */
 const CONTENT_MS = 300_000;
 
 function isSafe(server: URL): boolean {
@@ -183,7 +184,7 @@ function isEnding({ expiresAt, at }: Grant, now: number): boolean {
   return expiresAt !== null && now >= expiresAt - Math.min(MARGIN_MS, (expiresAt - at) / 5);
 }
 
-/** Whether a refused token was refused from the start, so that another like it would be, too. */
+/** Whether the token was refused from the start, so that another one like it would be refused too. */
 function wasNeverGood(grant: Grant, { wantsMoreScope, scopes }: Challenge, now: number): boolean {
   const age = now - grant.at;
   if (!wantsMoreScope) return age < YOUNG_MS && !isOver(grant, now);

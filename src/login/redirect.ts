@@ -3,15 +3,15 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from "node:net";
 import { loginFailed } from "../link/trouble.ts";
 
-/** Where the browser comes back to after a login: a page of ours, on this machine only. */
+/** The local page that the browser is redirected to after a login. It listens on this machine only. */
 export interface Redirect {
   readonly uri: string;
-  /** What the browser brought, once it comes with this state. */
+  /** The parameters of the redirect that has this state. */
   answer(state: string, timeoutMs: number): Promise<URLSearchParams>;
   close(): void;
 }
 
-/** Opens it, at an address that was used before where that is free. */
+/** Starts to listen, at the address of the last login if it is free. */
 export async function openRedirect(before: string | null): Promise<Redirect> {
   const usual = before === null ? 0 : Number(new URL(before).port);
   const server = createServer({ maxHeaderSize: 32_768, headersTimeout: 10_000, requestTimeout: 10_000 });
@@ -41,7 +41,7 @@ export async function openRedirect(before: string | null): Promise<Redirect> {
           const isRefused = parameters.has("error");
           show(response, 200, isRefused ? "The login was refused." : "That was the login.");
           clearTimeout(timer);
-          // The page first: what comes next closes the server.
+          // Send the page first, because the caller closes the server next.
           response.once("close", () => resolve(parameters));
         });
         server.once("close", () => clearTimeout(timer));
@@ -65,13 +65,13 @@ function listen(server: Server, port: number): Promise<void> {
   });
 }
 
-/** The parameters of a request that is ours, else null. Anybody can make the browser come here, with anything. */
+/** The parameters of the expected redirect, else null. Any web page can make the browser send a request here. */
 function readRequest(
   { method, url = "", headers }: IncomingMessage,
   host: string,
   state: string,
 ): URLSearchParams | null {
-  // Another name for this machine is a page elsewhere that had its name pointed here.
+  // Another host name means DNS rebinding: a page elsewhere made its own name point to this machine.
   if (method !== "GET" || headers.host !== host || !url.startsWith(`${PATH}?`)) return null;
   const parameters = new URL(url, `http://${host}`).searchParams;
   const states = parameters.getAll("state");
@@ -83,7 +83,7 @@ function isSame(a: string, b: string): boolean {
   return timingSafeEqual(one, other);
 }
 
-/** Shows a page. Nothing of what came in the request is on it. */
+/** Shows a page. It contains nothing from the request. */
 function show(response: ServerResponse, status: number, text: string): void {
   response.writeHead(status, {
     "content-type": "text/html; charset=utf-8",

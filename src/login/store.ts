@@ -14,33 +14,33 @@ import {
 import { join } from "node:path";
 import { ProxyError } from "../errors.ts";
 
-/** What a login brought. */
+/** The tokens of a login. */
 export interface Grant {
   readonly accessToken: string;
   readonly refreshToken: string | null;
-  /** Milliseconds since 1970; null where nobody said. */
+  /** Milliseconds since 1970; null if not known. */
   readonly expiresAt: number | null;
-  /** What it is good for, as far as we were told. */
+  /** The scopes that were granted, as far as the issuer said. */
   readonly scopes: readonly string[];
-  /** What was asked for. */
+  /** The scopes that were requested. */
   readonly asked: readonly string[];
   readonly by: "login" | "refresh";
   readonly at: number;
 }
 
-/** Who we are to an issuer. */
+/** Our client registration with an issuer. */
 export interface StoredClient {
   readonly id: string;
   readonly secret: string | null;
   readonly method: "basic" | "post";
-  /** The address it was registered with; null for a client that was registered by hand. */
+  /** The redirect URI that it was registered with; null for a client that was registered by hand. */
   readonly redirectUri: string | null;
   /** The scopes it was registered for. */
   readonly scopes: readonly string[];
   readonly expiresAt: number | null;
 }
 
-/** What is known about a server one has logged in to. It holds for that server and that issuer only. */
+/** A stored login. It is valid only for this server and this issuer. */
 export interface Memory {
   readonly server: string;
   readonly issuer: string;
@@ -50,16 +50,16 @@ export interface Memory {
   readonly grant: Grant | null;
 }
 
-/** Keeps what is known about one server in a file that only its owner can read. */
+/** Keeps the login of one server in a file that only its owner can read. */
 export interface Store {
-  /** The file that says that somebody is at work on this one. */
+  /** The lock file that a process holds while it changes the login. */
   readonly lockFile: string;
-  /** Null where nobody has logged in, or the file is not what we wrote. */
+  /** Null if the user has not logged in, or if the file is not one of ours. */
   read(): Memory | null;
   write(memory: Memory): void;
 }
 
-/** Opens the store of a server. Throws a ProxyError where the directory cannot be used. */
+/** Opens the store of a server. Throws a ProxyError if the directory cannot be used. */
 export function openStore(directory: string, server: string): Store {
   const name = createHash("sha256").update(server).digest("hex").slice(0, 32);
   const file = join(directory, `${name}.json`);
@@ -74,7 +74,7 @@ export function openStore(directory: string, server: string): Store {
       const next = `${file}.${randomBytes(6).toString("hex")}`;
       try {
         writeFileSync(next, `${JSON.stringify({ version: 1, ...memory }, null, 2)}\n`, { mode: 0o600, flag: "wx" });
-        // Whoever reads sees the old one or the new one, never half of one.
+        // A rename is atomic: a reader sees the old file or the new one, never a part.
         renameSync(next, file);
       } catch (cause) {
         discard(next);
@@ -90,13 +90,13 @@ function prepare(directory: string): void {
   } catch (cause) {
     throw notWritable(directory, (cause as NodeJS.ErrnoException).code ?? "it cannot be made");
   }
-  // Whoever can replace the file can have us use a token of theirs.
+  // Whoever can replace the file could make the proxy use a token of theirs.
   if (process.platform !== "win32" && (statSync(directory).mode & 0o022) !== 0) {
     throw notWritable(directory, "others may write to it: chmod 700 it");
   }
 }
 
-/** The text of a file that is ours, else an empty one. */
+/** The text of a file that belongs to the user, else an empty string. */
 function readOwn(file: string): string {
   let descriptor: number;
   try {
@@ -138,7 +138,7 @@ function discard(file: string): void {
   try {
     unlinkSync(file);
   } catch {
-    // It was never made.
+    // The file was never created.
   }
 }
 

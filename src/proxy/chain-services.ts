@@ -9,25 +9,25 @@ import type { Reporter } from "../record/log/report.ts";
 import type { Witness } from "../record/witness.ts";
 import type { Fork } from "./fork.ts";
 
-/** What the chain does in the world, and how to end it. */
+/** The webhooks, scripts and copies that the chain uses, and how to end them. */
 export interface World {
   readonly services: ChainServices;
-  /** The messages that wait for a person. */
+  /** The messages that are held for a person's decision. */
   readonly holds: HoldBook;
-  /** Gets ready what a policy will need: a webhook that cannot be used is a mistake now, not later. */
+  /** Prepares the webhooks of a policy, so that one that cannot be used is reported now and not later. */
   prepare(webhooks: readonly ActionOf<"webhook">[]): void;
-  /** Lets what was told leave, for a moment, and ends all that runs. */
+  /** Gives queued webhook requests a moment to be sent, and ends everything that runs. */
   close(): Promise<void>;
-  /** Ends all that runs, now. */
+  /** Ends everything that runs, without waiting. */
   destroy(): void;
 }
 
-/** What the world is made of. */
+/** Options of `createWorld`. */
 export interface WorldOptions {
   readonly log: Log;
   readonly reporter: Reporter;
   readonly witness: Witness;
-  /** The folder of the policy: scripts are looked for from there. */
+  /** The folder of the policy. Paths of scripts are relative to it. */
   readonly folder: string;
   readonly fork: Fork;
   readonly now: () => number;
@@ -35,7 +35,7 @@ export interface WorldOptions {
 
 const FLUSH_MS = 1000;
 
-/** What a script gets of our environment: what programs need to run, and none of the secrets that others need. */
+/** The part of our environment that scripts get: what programs need to run, without secrets for other programs. */
 function plainEnvironment(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   return Object.fromEntries(Object.entries(env).filter(([name]) => PLAIN.test(name)));
 }
@@ -43,7 +43,7 @@ function plainEnvironment(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
 const PLAIN =
   /^(?:PATH|HOME|USER|LOGNAME|SHELL|LANG|LANGUAGE|LC_\w+|TZ|TMPDIR|TEMP|TMP|SystemRoot|windir|ComSpec|PATHEXT|USERPROFILE|APPDATA|LOCALAPPDATA|ProgramData|FAIRLEAD_SCRIPT_\w+)$/i;
 
-/** Makes what the chain needs of the world. */
+/** Makes the webhooks, scripts and copies for a chain. */
 export function createWorld({ log, reporter, witness, folder, fork, now }: WorldOptions): World {
   const webhooks = new Map<string, Webhook>();
   let scripts: ScriptRunner | null = null;
@@ -57,7 +57,7 @@ export function createWorld({ log, reporter, witness, folder, fork, now }: World
 
   const onTrouble = (text: string): void => reporter.report("webhook", text);
 
-  /** One for each that differs: those of two rules may be the same. */
+  /** Rules with equal settings share one webhook. */
   function webhookOf({ url, timeoutMs, secret, allowPrivate }: ActionOf<"webhook">): Webhook {
     const key = JSON.stringify([url, timeoutMs, secret, allowPrivate]);
     const known = webhooks.get(key);

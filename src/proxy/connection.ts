@@ -25,35 +25,35 @@ export interface UpstreamConnection {
   readonly tools: readonly FilteredTool[] | null;
 }
 
-/** What is known of a server's tools, by era. */
+/** The known tools of a server, by era. */
 export type Catalogues = Readonly<Record<Era, Catalogue>>;
 
 /** Keeps track of a connection. */
 export interface ConnectionKeeper {
-  /** The connection now. */
+  /** The current state of the connection. */
   look(): UpstreamConnection;
-  /** The server is there, or is not. */
+  /** Call when the server becomes reachable or unreachable. */
   change(state: UpstreamConnection["state"]): void;
 }
 
-/** What is needed to keep track. */
+/** Options of a connection keeper. */
 export interface ConnectionOptions {
   readonly url: string | null;
-  /** What is known of the tools; null where each session learns that for itself. */
+  /** The known tools; null if each session learns them itself. */
   readonly catalogues: Catalogues | null;
-  /** Whether a handshake is over, where there is one client. */
+  /** Whether the handshake is complete, if there is only one client. */
   readonly hasBegun?: () => boolean;
-  /** The filter that holds now. */
+  /** The current filter. */
   readonly filter: () => ToolFilter | null;
   readonly time?: () => number;
 }
 
-/** Begins with a server that is there. */
+/** Starts in the state "connected". */
 export function createConnection(options: ConnectionOptions): ConnectionKeeper {
   const { url, catalogues, hasBegun = () => false, filter, time = Date.now } = options;
   let state: UpstreamConnection["state"] = "connected";
   let since = time();
-  // The last list that was asked for, and what it was made of: most looks find it unchanged.
+  // The last list that was returned, and what it was computed from: it is usually unchanged.
   let made: { readonly catalogue: Catalogue; readonly version: number; readonly by: ToolFilter | null } | null = null;
   let tools: readonly FilteredTool[] | null = null;
 

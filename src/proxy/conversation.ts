@@ -18,29 +18,29 @@ export interface ClientSide {
   readonly isGone?: () => boolean;
 }
 
-/** What a conversation is made of. */
+/** Options of a conversation. */
 export interface ConversationOptions {
   readonly client: ClientSide;
   readonly child: ChildServer;
   readonly witness: Pick<Witness, "trouble">;
   readonly maxMessageBytes: number;
-  /** Bytes of a message that is too large after which it is given up, also where it has not ended. */
+  /** The proxy stops reading a message that is too large after this many bytes, even if the message has not ended. */
   readonly maxBufferBytes?: number | undefined;
   readonly graceMs: number;
-  /** Sees the bytes of both sides; null where nothing is attached. */
+  /** Receives a copy of the bytes of both sides; null if nothing is attached. */
   readonly tap?: Tap | null;
-  /** How long a client that has closed stdin may take nothing of what is left for it. */
+  /** How long a client that has closed stdin may go without reading any of the remaining output. */
   readonly slowReaderMs: number;
 }
 
-/** One client and one child, from the first byte until nothing of either is left. */
+/** One client and one child process, from the first byte until both have ended. */
 export interface Conversation {
-  /** The ends that messages of our own leave by. */
+  /** The outputs for messages that the proxy composes. */
   readonly toServer: Outlet;
   readonly toClient: Outlet;
-  /** Lets messages flow. Resolves with the exit code when all is over. */
+  /** Starts forwarding messages. Resolves with the exit code at the end. */
   run(passage: Passage): Promise<ConversationEnd>;
-  /** Ends it: politely the first time, at once the second. */
+  /** Ends it: the first call lets the server shut down, a second call kills it. */
   stop(): void;
 }
 
@@ -54,17 +54,17 @@ export interface ConversationEnd {
   readonly child: ChildEnd | null;
 }
 
-/** Joins a client and a child. */
+/** Connects a client and a child process. */
 export function createConversation(options: ConversationOptions): Conversation {
   const { client, child, witness, maxMessageBytes, maxBufferBytes, graceMs, slowReaderMs, tap = null } = options;
   const tapped = { client: tapPair(tap, "client", "stdio"), child: tapPair(tap, "server", "child") };
-  let isClosed = false; // the client has said all it had to say
-  let isBroken = false; // the client does not listen any more
-  let isStopped = false; // we were told to end
-  let isKilled = false; // the child did not end by itself
-  let isMute = false; // the server lives, but cannot hear or be heard
-  let isWinding = false; // the child has been told to end
-  const patience = createLatch(); // opens when we may wait for nobody any longer
+  let isClosed = false; // the client has closed its input
+  let isBroken = false; // the client does not read any more
+  let isStopped = false; // stop() was called
+  let isKilled = false; // the child process did not exit by itself
+  let isMute = false; // the server is running, but its stdin or stdout is closed
+  let isWinding = false; // the child process's stdin was closed
+  const patience = createLatch(); // opens when nothing may be waited for any longer
   const onBroken = (): void => {
     isBroken = true;
     wind();
@@ -72,7 +72,7 @@ export function createConversation(options: ConversationOptions): Conversation {
   const toClient = createOutlet(client.output, onBroken, tapped.client?.out);
   const toServer = createOutlet(child.stdin, () => void lose(), tapped.child?.out);
 
-  /** Closes the child's stdin and gives it a while. */
+  /** Closes the child's stdin, and kills it after the grace period. */
   function wind(): void {
     if (isWinding) return;
     isWinding = true;
@@ -85,7 +85,7 @@ export function createConversation(options: ConversationOptions): Conversation {
     child.kill();
   }
 
-  /** A server whose stdin or stdout is gone. Mostly because it ended; if not, it is of no use to anyone. */
+  /** Handles a server whose stdin or stdout is closed. Usually it has exited; if not, it cannot be used any more. */
   async function lose(): Promise<void> {
     await Promise.race([child.ended, delay(LEFTOVER_MS, undefined, { ref: false })]);
     if (isClosed || isBroken || isStopped || isWinding) return;
@@ -111,16 +111,16 @@ export function createConversation(options: ConversationOptions): Conversation {
     const end = await child.ended;
     const isLost = !isClosed && !isBroken && !isStopped;
     const code = exitCode(end);
-    // The grace is for the whole group: the process we started may only have been a wrapper.
+    // The grace period applies to the whole process group: the process that was started may only have been a wrapper.
     if (isClosed || isStopped) await until(() => !child.hasCompany || isKilled, graceMs);
     await Promise.race([down, delay(LEFTOVER_MS)]);
-    // What it started may still run, and hold its stdout open.
+    // Processes that it started may still run and hold its stdout open.
     child.kill();
     await Promise.race([down, silence(child.stdout, toClient), patience.opened]);
-    // What the client has written already is read, so that it is answered too.
+    // Read what the client has written already, so that these requests are answered too.
     if (isLost) await Promise.race([quiet(client.input), delay(QUIET_LIMIT_MS)]);
     for (const answer of passage.giveUp("up", CLOSED)) toClient.writeLine(answer);
-    await nextTurn(); // what was refused of a batch leaves when nothing of the batch is held any more
+    await nextTurn(); // the refused part of a batch is sent when no message of the batch is held any more
     await Promise.race([flushed(client.output, toClient), patience.opened]);
     await Promise.race([child.complained, delay(FLUSH_MS)]);
     clearInterval(orphaned);
@@ -130,7 +130,7 @@ export function createConversation(options: ConversationOptions): Conversation {
     return { code: isStopped || isBroken ? 1 : code, lost: isLost || isMute, child: end };
   }
 
-  /** Notices that the client is gone although its messages, and the end behind them, are stuck. */
+  /** Notices that the client is gone although its messages, and the end of its input after them, are not read. */
   function watchClient(): () => void {
     let stuckSince = 0;
     return () => {
@@ -161,15 +161,15 @@ export function createConversation(options: ConversationOptions): Conversation {
   };
 }
 
-/** How long the last of a child's output may take once the child is gone, or the news that it is. */
+/** How long to wait for the rest of a child's output after it has ended, or for the news that it has ended. */
 const LEFTOVER_MS = 300;
-/** How long those we speak to last may take to read it. */
+/** How long the last output may take to be written. */
 const FLUSH_MS = 2000;
-/** How long we read on, at the most, for requests that were under way when the server went. */
+/** How long to keep reading, at most, for requests that were in transit when the server ended. */
 const QUIET_LIMIT_MS = 1000;
 const ORPHAN_CHECK_MS = 1000;
 
-/** Resolves when nothing more comes and it is not the client who holds it up. */
+/** Resolves when the source sends nothing more and the outlet is not full. */
 async function silence(source: Readable, outlet: Outlet): Promise<void> {
   for (let read = -1; ;) {
     const now = bytesRead(source);
@@ -179,7 +179,7 @@ async function silence(source: Readable, outlet: Outlet): Promise<void> {
   }
 }
 
-/** Resolves when nothing has come for a moment. */
+/** Resolves when the source has sent nothing for a moment. */
 async function quiet(source: Readable): Promise<void> {
   for (let read = -1; read !== bytesRead(source);) {
     read = bytesRead(source);

@@ -21,35 +21,35 @@ export { nameServer } from "./server-name.ts";
 
 /** The rule engine of a proxy. */
 export interface Engine {
-  /** Takes up another policy, whole or not at all. Says whether clients may see other tools by it. */
+  /** Replaces the policy, completely or not at all. Returns whether clients may see other tools now. */
   adopt(policy: PolicySettings): Promise<{ readonly changesTools: boolean }>;
-  /** The messages that wait for a person. */
+  /** The messages that are held for a person's decision. */
   readonly holds: HoldBook;
-  /** What is counted of the sessions that are remembered. */
+  /** The counts of the sessions that are remembered. */
   sessions(): SessionStatistics[];
-  /** Ends all that it has begun, with a moment for what is on its way. */
+  /** Ends everything that it started, with a moment for requests in progress. */
   close(): Promise<void>;
-  /** Ends it now. */
+  /** Ends it without waiting. */
   destroy(): void;
 }
 
-/** What an engine is made of. */
+/** Options of an engine. */
 export interface EngineOptions {
   readonly hub: Hub;
   readonly log: Log;
   readonly policy: PolicySettings;
-  /** Where the policy file is. */
+  /** The folder of the policy file. */
   readonly folder: string;
   readonly observe: boolean;
-  /** What a program says of how answers are checked, which takes the place of what the policy says. */
+  /** How responses are checked, if a program sets that. It overrides the policy. */
   readonly validate: "lists" | "results" | undefined;
-  /** Which server this is: its URL, or its command. */
+  /** The server: its URL or its command. */
   readonly server: string;
   readonly version: string;
   readonly interceptors: readonly Interceptor[];
 }
 
-/** Starts an engine, and has the hub judge by it. Rejects with a ProxyError where a policy cannot be followed. */
+/** Starts an engine, and makes the hub use it. Rejects with a ProxyError if a policy cannot be used. */
 export async function createEngine(options: EngineOptions): Promise<Engine> {
   const { hub, log, folder, observe, server, version, interceptors } = options;
   const { reporter, witness, rulebook, makePolicy } = hub;
@@ -86,9 +86,9 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
       const results = await loadResultJudge(options.validate ?? policy.validate, reporter);
       rulebook.current = { policy: makePolicy(policy.tools, names, results), chain, observe, stamp };
       witness.changedPolicy(stamp);
-      // Lists in there are as the filter of before left them.
+      // Cached lists were made by the previous filter.
       state.answers.clear();
-      // Limits of rules that the policy does not have any more are forgotten; those of rules that stay count on.
+      // Limits of removed rules are forgotten; those of rules that stay keep their counts.
       const ids = new Set(policy.interceptor.rules.map(({ id }) => id));
       state.limits.forgetRules([...ruleIds].filter((id) => !ids.has(id)));
       ruleIds = ids;
@@ -115,14 +115,14 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
   };
 }
 
-/** What holds where there is no policy file. */
+/** The policy that applies without a policy file. */
 export const NO_POLICY: PolicySettings = POLICY.defaults;
 
 function webhooksOf({ interceptor }: PolicySettings): ActionOf<"webhook">[] {
   return interceptor.rules.flatMap(({ actions }) => actions.filter((action) => action.does === "webhook"));
 }
 
-/** What decides which tools a client sees. Rules may hide some, too. */
+/** Everything that decides which tools a client sees. Rules may hide tools too. */
 function signatureOf({ tools, interceptor }: PolicySettings): string {
   const { deny, allow, ...manners } = tools;
   const hiding = interceptor.rules.filter(hidesElements);

@@ -15,32 +15,34 @@ import { createWitness } from "../record/witness.ts";
 import { LINES } from "../session/exchange.ts";
 import { DEFAULT_LIMITS } from "./limits.ts";
 
-/** A message, and what it belongs to. */
+/** A message to explain, and its context. */
 export interface ExplainOptions {
   readonly settings: PolicySettings;
   readonly folder: string;
   /** JSON text. */
   readonly message: string;
   readonly direction: Direction;
-  /** The request that it answers, where it is an answer: JSON text. */
+  /** The JSON text of the request that it answers, if it is a response. */
   readonly request: string | null;
   readonly identity: string | null;
-  /** What the client calls itself. */
+  /** The client's own name. */
   readonly client: string | null;
 }
 
-/** Why something happens to a message. */
+/** Why a message gets its outcome. */
 export interface Explanation {
   readonly stops: readonly StopExplanation[];
-  /** The pattern of the tool filter that hides the tool. It stands before the rules, and nothing overrules it. */
+  /**
+   * The pattern of the tool filter that hides the tool. The filter comes before the rules, and they cannot override it.
+   */
   readonly hiddenBy: string | null;
   readonly decision: Decision;
   readonly outcome: Outcome;
-  /** What was not done, because this only explains. */
+  /** Actions that were not carried out, because this only explains. */
   readonly skipped: readonly string[];
 }
 
-/** Judges a message as the proxy would, and says why. Nobody is asked and nothing is sent. */
+/** Judges a message as the proxy would, and explains why. Nothing is sent and nobody is asked. */
 export async function explainMessage(options: ExplainOptions): Promise<Explanation> {
   const { settings, folder, message, direction, request } = options;
   const { interceptor } = settings;
@@ -55,7 +57,7 @@ export async function explainMessage(options: ExplainOptions): Promise<Explanati
   });
   const seat = createSeat(
     {
-      // Without a server nobody knows its tools: what the filter makes of a name is found out beside it.
+      // Without a server its tools are not known, so the tool filter is evaluated separately.
       rulebook: { current: { policy: { tools: null }, chain, observe: false } },
       witness,
       maxOpenCalls: DEFAULT_LIMITS.maxOpenCalls,

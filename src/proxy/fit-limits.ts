@@ -3,7 +3,7 @@ import type { Log } from "../record/log/log.ts";
 import { DEFAULT_LIMITS, type Limits } from "./limits.ts";
 import type { ProxyOptions } from "./proxy-options.ts";
 
-/** The limits, lowered where there are too few file descriptors for them. */
+/** The limits, lowered if there are too few file descriptors for them. */
 export function readLimits({ limits, upstream, listen }: ProxyOptions, log: Log): Limits {
   const wanted = { ...DEFAULT_LIMITS, ...limits };
   const descriptors = descriptorLimit();
@@ -13,19 +13,22 @@ export function readLimits({ limits, upstream, listen }: ProxyOptions, log: Log)
   return fitting;
 }
 
-/** Fewer than this are worth a line in the log. */
+/** A lower limit than this is logged. */
 const FEW_CONNECTIONS = 1000;
 
-/** Descriptors for all that is not counted one by one: the log, the audit log, webhooks, scripts, idle connections. */
+/**
+ * Descriptors for everything that is not counted one by one: the log, the audit log, webhooks, scripts, idle
+ * connections.
+ */
 const RESERVED = 64;
-/** Descriptors of a child process: its stdin and stdout, and what watches over it. */
+/** Descriptors of a child process: its stdin and stdout, and its watchdog. */
 const EACH_CHILD = 4;
-/** Fewer connections than this are of no use to anybody. */
+/** The least number of connections that is useful. */
 const LEAST = 4;
 
 /**
- * Lowers limits to what the process may have open. Where descriptors run out the system itself turns clients away, in the
- * middle of anything and without a word in the log: we have to do it before.
+ * Lowers limits to the number of files that the process may have open. If descriptors ran out, the system would refuse
+ * clients at any point and without a log line, so the proxy has to refuse them before that.
  */
 export function fitLimits(limits: Limits, hasChildren: boolean, descriptors: number | null): Limits {
   if (descriptors === null) return limits;

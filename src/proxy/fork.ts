@@ -14,21 +14,21 @@ import { eraOf } from "../session/era.ts";
 import type { Session } from "../session/session.ts";
 import { DEFAULT_LIMITS, DEFAULT_TIMEOUTS } from "./limits.ts";
 
-/** Sends copies of requests: to the same server, or to a second one. */
+/** Sends copies of requests, to the same server or to a second one. */
 export type Fork = ChainServices["fork"];
 
-/** What is needed to send copies. */
+/** Options of a fork. */
 export interface ForkOptions {
   readonly reporter: Reporter;
   readonly witness: Witness;
   readonly version: string;
 }
 
-/** Copies on their way at a time. Beyond that none are sent: what they are for can wait. */
+/** How many copies may be in progress at a time. Further copies are not sent, because they are not essential. */
 const MAX_COPIES = 100;
 const ANSWER_MS = 60_000;
 
-/** Makes what sends copies. Their answers reach nobody; where one differs, that is said. */
+/** Makes a fork. The responses to copies are not forwarded; a difference from the original response is logged. */
 export function createFork({ reporter, witness, version }: ForkOptions): Fork & { close(): void } {
   const seconds = new Map<string, SecondServer>();
   let sent = 0;
@@ -99,7 +99,7 @@ interface SecondServer {
   close(): void;
 }
 
-/** A server that copies are sent to. It is greeted when it is first needed, and again when that failed. */
+/** A server that receives copies. The handshake happens when it is first needed, and again if it failed. */
 function createSecondServer(url: string, version: string): SecondServer {
   const address = parseAddress(url);
   const pool: Pool = createPool(
@@ -145,7 +145,10 @@ function createSecondServer(url: string, version: string): SecondServer {
   };
 }
 
-/** The params of a copy, as JSON text. What belongs to one request only is left out: whoever asked would hear of the copy. */
+/**
+ * The params of a copy, as JSON text. Progress tokens and the like are left out: otherwise the client would be notified
+ * about the copy.
+ */
 function copyParams({ bytes, envelope }: Message, meta: string | null, keepsMeta: boolean): string {
   const members: string[] = [];
   if ("params" in envelope && envelope.params !== null)
@@ -168,12 +171,12 @@ function member(key: string, text: string): string {
 }
 
 /**
- * What an answer says, whatever its id and however it is spelled. Its text is not kept: a request may wait for long. Nor is
- * any of it logged: results belong to the client.
+ * What a response says, independent of its id and spelling. Its text is not kept, because a request may wait for long.
+ * Nothing of it is logged, because results belong to the client.
  */
 interface Gist {
   readonly hash: string;
-  /** What it is, for the log: its kind and its size, and the code of an error. */
+  /** A description for the log: its kind and size, and the code of an error. */
   readonly about: string;
 }
 
@@ -191,7 +194,7 @@ function makeGist(kind: string, bytes: Buffer, value: Span): Gist {
   try {
     text = canonicalBytes(bytes, value);
   } catch {
-    text = bytes.subarray(value.start, value.end); // too large to be compared in any other way
+    text = bytes.subarray(value.start, value.end); // too large for canonical form: compare the bytes
   }
   return { hash: createHash("sha256").update(kind).update(text).digest("base64url"), about };
 }

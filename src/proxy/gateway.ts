@@ -10,24 +10,24 @@ import type { Log } from "../record/log/log.ts";
 import type { Hub } from "./hub.ts";
 import type { Limits } from "./limits.ts";
 
-/** Where clients come in by HTTP, and who may. */
+/** Where clients connect by HTTP, and who may connect. */
 export interface ListenOptions {
   readonly host: string;
   readonly port: number;
   readonly tls: { readonly cert: string; readonly key: string } | null;
-  /** Names we go by beside those we know of, and origins of pages that may speak to us. */
+  /** Additional names that are allowed in the Host header, and origins of web pages that may send requests. */
   readonly hosts: readonly string[];
   readonly origins: readonly string[];
   readonly gate: Gate | null;
-  /** The header that names the client, in lower case; null where none does. */
+  /** The lower-case name of the header that identifies the client; null if there is none. */
   readonly identityHeader: string | null;
-  /** Who gives out the tokens that the gate takes. */
+  /** The issuers of the tokens that the gate accepts. */
   readonly issuers: readonly string[];
-  /** Whether anybody may come in from anywhere. */
+  /** Whether other machines may connect without authentication. */
   readonly isInsecure: boolean;
 }
 
-/** Refuses to let everybody in by accident. */
+/** Prevents serving the whole network without authentication by accident. */
 export function checkBind({ host, port, gate, isInsecure }: ListenOptions): void {
   if (!isLoopback(host) && gate === null && !isInsecure) {
     throw new ProxyError(
@@ -38,16 +38,16 @@ export function checkBind({ host, port, gate, isInsecure }: ListenOptions): void
   }
 }
 
-/** What a door needs to know of the proxy behind it. */
+/** What the gateway needs to know of the proxy. */
 export interface GatewayParts {
   readonly hub: Hub;
   readonly limits: Limits;
   readonly log: Log;
-  /** The paths of the server that is meant where none is named. */
+  /** The paths of the default server. */
   readonly paths: Paths;
 }
 
-/** Opens the door for a proxy. `visit` gets what asks for a path; it says whether it knows it. */
+/** Opens the door for a proxy. `visit` handles a request, and returns whether it knows its path. */
 export async function openGateway(
   options: ListenOptions,
   { hub, limits, log, paths }: GatewayParts,
@@ -83,12 +83,12 @@ export async function openGateway(
     },
   });
 
-  /** Says who gives out tokens for us (RFC 9728). */
+  /** Serves the metadata that names the token issuers (RFC 9728). */
   function describe({ method, response, head }: Visit): void {
     if (method !== "GET" && method !== "HEAD") return replyError(response, 405, NOT_ALLOWED, "GET, HEAD");
     const body = {
       resource: `${scheme}://${head.host ?? `${host}:${door.port}`}${paths.mcp}`,
-      // RFC 9728, 3.2: what has no values is left out.
+      // RFC 9728, 3.2: members without values are left out.
       ...(options.issuers.length > 0 && { authorization_servers: options.issuers }),
       bearer_methods_supported: ["header"],
     };

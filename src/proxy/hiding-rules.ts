@@ -9,8 +9,8 @@ import { LINES } from "../session/exchange.ts";
 import { createSession } from "../session/session.ts";
 
 /**
- * Which rule hides each of these tools from a list, by its id; null where none does. Nobody is there who asks: what a rule
- * wants to know of the client is missing.
+ * The id of the rule that hides each of these tools from a list; null if none does. There is no client here, so
+ * conditions about the client have no data.
  */
 export async function findHidingRules(
   { enabled, mode, rules }: InterceptorSettings,

@@ -34,20 +34,20 @@ interface Parts {
   readonly judged: Judging | null;
 }
 
-/** What a client side looks like from here. */
+/** A running proxy, as seen from here. */
 interface Running {
   readonly url: string | null;
   readonly connection: ConnectionKeeper;
   readonly ended: Promise<ConversationEnd>;
-  /** The server is gone for good. */
+  /** Call when the server is gone for good. */
   lose(): void;
   stop(): void;
   abandon(): void;
-  /** Tells clients that the tools are others from now on. */
+  /** Notifies clients that the tools have changed. */
   announce(): void;
 }
 
-/** Starts a proxy that speaks HTTP on one side or both. Resolves when it works; rejects with a ProxyError. */
+/** Starts a proxy that uses HTTP on one side or both. Resolves when it is ready; rejects with a ProxyError. */
 export async function createHttpProxy(options: ProxyOptions, attached: Attached = {}): Promise<Proxy> {
   const log = readLog(options);
   const limits = readLimits(options, log);
@@ -98,7 +98,7 @@ async function startRemote(options: ProxyOptions, parts: Parts): Promise<Running
     version,
     log,
     hub,
-    // A login needs somebody at a screen: whoever started us with a client on stdin.
+    // A login needs a user at a screen, which is assumed only for a client on stdio.
     loginDirectory: listen === null ? loginDirectory : null,
     onChange(isThere) {
       log.warn(isThere ? "the server is back" : "the server cannot be reached", { server: hub.server });
@@ -131,7 +131,7 @@ async function startRemote(options: ProxyOptions, parts: Parts): Promise<Running
   return running;
 }
 
-/** Settings with all that was left out. */
+/** Fills in the defaults of the settings. */
 function readListen(settings: ListenSettings): ListenOptions {
   const {
     port,
@@ -210,7 +210,7 @@ async function openAndServe(
   }
 }
 
-/** Keeps a door open until somebody says otherwise. */
+/** Keeps a door open until the proxy is stopped. */
 function serve(door: Door, drainMs: number, service: Service): Omit<Running, "connection"> {
   let conclude: ((end: ConversationEnd) => void) | undefined;
   const ended = new Promise<ConversationEnd>((resolve) => {
@@ -229,14 +229,14 @@ function serve(door: Door, drainMs: number, service: Service): Omit<Running, "co
     conclude?.({ code, lost, child: null });
   };
 
-  /** Lets requests that were accepted be answered, then ends the sessions and their streams, and with them the connections. */
+  /** Lets accepted requests be answered, then ends the sessions and their streams, and with them the connections. */
   async function wind(): Promise<void> {
     const until = Date.now() + drainMs;
     const drained = door.drain();
     const answered = door.answered().then(() => true);
     const isAnswered = await Promise.race([answered, delay(drainMs, false, { ref: false })]);
     while (service.owes() && Date.now() < until) await delay(20);
-    // Who was waiting has an answer of the server's. Who only listened is told that it is over.
+    // Open requests have been answered by the server, or have timed out. Streams that only listen are closed now.
     const isClean = isAnswered && !service.owes();
     const closed = service.close();
     door.refuse(CLOSED);
@@ -261,15 +261,15 @@ function serve(door: Door, drainMs: number, service: Service): Omit<Running, "co
   };
 }
 
-/** There is one server: clients reach it without a name. */
+/** There is one server, so its paths have no prefix. */
 const PATHS = pathsBelow("");
 
-/** How long those who wait have to hear that the server is gone. */
+/** How long open requests have to be answered with an error after the server is lost. */
 const LAST_WORDS_MS = 300;
-/** How long what we say last has to leave. */
+/** How long the last output may take to be written. */
 const FLUSH_MS = 100;
 
-/** The names in header lines, lower-case. */
+/** The lower-case names in header lines. */
 function namesOf(lines: string): Set<string> {
   return new Set([...lines.matchAll(/^([^:\r\n]+):/gm)].map(([, name]) => name.toLowerCase()));
 }

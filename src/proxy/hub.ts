@@ -21,48 +21,48 @@ import type { PinKeeper } from "./pin-keeper.ts";
 import { stampPolicy } from "./policy-stamp.ts";
 import { createSafeTap } from "./safe-tap.ts";
 
-/** What all conversations of one proxy have in common: what decides, and who sees it. */
+/** What all sessions of one proxy share: the rules, and those who record what happens. */
 export interface Hub {
   readonly server: ServerId;
   readonly rulebook: Rulebook;
   readonly witness: Witness;
   readonly reporter: Reporter;
   readonly seats: SeatOptions;
-  /** Sees the bytes at the edges; null where nothing is attached. */
+  /** Receives a copy of the bytes on both sides; null if nothing is attached. */
   readonly tap: Tap | null;
   readonly makePolicy: MakePolicy;
-  /** How lists are kept. */
+  /** How lists are cached and refreshed. */
   readonly tools: Pick<ToolManners, "cache" | "refresh">;
 }
 
-/** What a hub is made of. */
+/** Options of a hub. */
 export interface HubOptions {
   readonly deny: readonly Pattern[];
   readonly allow: readonly Pattern[];
-  /** What else is decided by name; nothing, unless said otherwise. */
+  /** Further filters by name; none by default. */
   readonly names?: NamePolicy;
-  /** What is remembered of the server's tools; null where nothing is. */
+  /** The pins of the server's tools; null if there are none. */
   readonly pins?: PinKeeper | null;
   readonly log: Log;
   readonly audit: ((event: AuditEvent) => void) | null;
   readonly auditAll: boolean;
   readonly limits: Limits;
   readonly timeouts: Timeouts;
-  /** What a policy file says. */
+  /** The settings of a policy file. */
   readonly policy: PolicySettings | null;
-  /** Whether the policy only watches. */
+  /** Whether the policy only observes. */
   readonly observe?: boolean;
-  /** Which server it is; null where there is nobody who could see that. */
+  /** The server's name; null if nothing records it. */
   readonly server?: ServerId | null;
-  /** Are told what happens. */
+  /** Are called with everything that happens. */
   readonly observers?: readonly Observer[];
-  /** Sees the bytes at the edges. */
+  /** Receives a copy of the bytes on both sides. */
   readonly tap?: Tap | null;
 }
 
 const now = (): number => performance.now();
 
-/** Makes what decides and what sees. */
+/** Makes a hub. */
 export function createHub(options: HubOptions): Hub {
   const { deny, allow, pins = null, log, audit, auditAll, limits, timeouts, observe = false, observers = [] } = options;
   const server = options.server ?? UNNAMED_SERVER;
@@ -100,17 +100,17 @@ export function createHub(options: HubOptions): Hub {
   };
 }
 
-/** What a policy file says about names, beside the patterns for tools. */
+/** The filters by name in a policy file, without the patterns for tools. */
 export function namesIn(policy: PolicySettings | null): NamePolicy {
   if (policy === null) return readNames(undefined);
   const { tools, prompts, resources } = policy;
   return { tools: { ...tools, deny: [], allow: [] }, prompts, resources };
 }
 
-/** Makes a policy of patterns and what else is decided by name. */
+/** Makes a policy from patterns and further filters by name. */
 export type MakePolicy = (lists: NameSettings, names: NamePolicy, results: ResultJudge | null) => Policy;
 
-/** What checks the answers of servers, where that was asked for. It is loaded only then. */
+/** Loads what checks the server's results, if that is configured. */
 export async function loadResultJudge(validate: "lists" | "results", reporter: Reporter): Promise<ResultJudge | null> {
   if (validate === "lists") return null;
   const { createResultJudge } = await import("../policy/results/result-judge.ts");
@@ -143,7 +143,7 @@ function createPolicyMaker(log: Log, reporter: Reporter, pins: PinKeeper | null)
   };
 }
 
-/** Says what the filter makes of a list, and which patterns it could do without. */
+/** Makes a function that logs which tools of a list are hidden, and which patterns match nothing. */
 function createToolReport(
   rulebook: Rulebook,
   pins: PinKeeper | null,

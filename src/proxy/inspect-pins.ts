@@ -5,23 +5,23 @@ import { openLockFile } from "../record/pins/lock-file.ts";
 import type { Catalogue } from "../session/catalogue.ts";
 import { nameServer, type ServerPlace } from "./server-name.ts";
 
-/** What a lock file has to do with a list of tools. */
+/** How a list of tools compares with a lock file. */
 export interface PinReport {
   readonly file: string;
-  /** What the server is called in it. */
+  /** The server's name in the file. */
   readonly server: string;
-  /** Whether anything is remembered of it. */
+  /** Whether the file has pins for this server. */
   readonly isKnown: boolean;
-  /** The names that were accepted just now; null where nobody asked for that. */
+  /** The names that were accepted just now; null if that was not requested. */
   readonly accepted: readonly string[] | null;
-  /** Names that are remembered and not listed. */
+  /** Names that are pinned but not listed. */
   readonly gone: readonly string[];
 }
 
-/** A lock file beside a list of tools. */
+/** A lock file, to compare with a list of tools. */
 export interface PinInspection {
   readonly book: PinBook;
-  /** Remembers tools as these lists have them, one list for each era. Throws a ProxyError for a name that nobody knows. */
+  /** Pins the tools of these lists, one list for each era. Throws a ProxyError for an unknown name. */
   accept(lists: readonly Catalogue[], names: "all" | readonly string[]): Promise<void>;
   compare(tools: readonly Definition[]): {
     readonly report: PinReport;
@@ -29,7 +29,7 @@ export interface PinInspection {
   };
 }
 
-/** Opens a lock file to look at it. Throws a ProxyError where it is damaged. */
+/** Opens a lock file for inspection. Throws a ProxyError if it is damaged. */
 export function openPinInspection(file: string, place: ServerPlace): PinInspection {
   const lock = openLockFile(file);
   const server = nameServer(place);

@@ -10,7 +10,7 @@ import { DEFAULT_LIMITS } from "./limits.ts";
 import { loginDirectory } from "./logins.ts";
 import { createPermission } from "./permission.ts";
 
-/** Which server to ask, and how. */
+/** Options of `inspectRemote`. */
 interface InspectRemoteOptions {
   readonly upstream: string;
   readonly headers: string;
@@ -18,11 +18,11 @@ interface InspectRemoteOptions {
   readonly connectMs: number;
   readonly timeoutMs: number;
   readonly version: string;
-  /** Which list is wanted, where the server has two. */
+  /** Which list to fetch, if the server has one for each era. */
   readonly era: Era | "either";
 }
 
-/** Asks a server at a URL for its tools, in a session of our own. */
+/** Fetches the tools of a server at a URL, in a session of our own. */
 export async function inspectRemote(options: InspectRemoteOptions): Promise<Catalogue> {
   const { headers, connectMs, timeoutMs, version } = options;
   const address = parseAddress(options.upstream);
@@ -51,7 +51,7 @@ export async function inspectRemote(options: InspectRemoteOptions): Promise<Cata
       return await fetchTools(find, found, options.era);
     return catalogues.stateful.isComplete ? catalogues.stateful : catalogues.stateless;
   } finally {
-    // What was said last may still leave.
+    // The last request may still be sent.
     setTimeout(() => pool.close(), GOODBYE_MS).unref();
   }
 }

@@ -92,7 +92,7 @@ export async function inspectTools(options: InspectOptions): Promise<InspectRepo
     deny: options.deny === undefined && policy !== undefined ? policy.tools.deny : readPatterns(options, "deny"),
     allow: options.allow === undefined && policy !== undefined ? policy.tools.allow : readPatterns(options, "allow"),
   };
-  // Before anything is started: a file that cannot be trusted ends it.
+  // Before anything is started, because a damaged file ends the inspection.
   const lock = pin === undefined ? null : (await import("./inspect-pins.ts")).openPinInspection(pin, options);
   const catalogue = await fetchList(options, "either");
   const accept = options.accept ?? null;
@@ -122,7 +122,7 @@ export async function inspectTools(options: InspectOptions): Promise<InspectRepo
   };
 }
 
-/** What the rules of a policy hide, under the names that rules have in the log. */
+/** The rules that hide these tools, by the names that rules have in the log. */
 async function findHiders({ interceptor }: PolicySettings, { tools }: Catalogue): Promise<(string | null)[]> {
   const { findHidingRules } = await import("./hiding-rules.ts");
   return (await findHidingRules(interceptor, tools)).map((id) => (id === null ? null : `rule:${id}`));
@@ -133,17 +133,17 @@ function fetchList(options: InspectOptions, era: Era | "either"): Promise<Catalo
   return upstream === undefined ? fetchCatalogue(options, era) : fetchRemote(upstream, options, era);
 }
 
-/** The lists of both eras, as far as there are two: a server may describe its tools in another way in each. */
+/** The lists of both eras, if there are two: a server may describe its tools differently in each. */
 async function fetchBoth(options: InspectOptions, first: Catalogue): Promise<Catalogue[]> {
   const timeoutMs = Math.min(options.timeoutMs ?? DEFAULT_TIMEOUTS.toolList, OTHER_ERA_MS);
   const others = await Promise.allSettled([fetchList({ ...options, timeoutMs }, "stateless")]);
   return [first, ...others.flatMap((other) => (other.status === "fulfilled" ? [other.value] : []))];
 }
 
-/** Servers of the older era may not even say that they do not speak the newer one. */
+/** A server of the older era may not even answer that it does not support the newer one. */
 const OTHER_ERA_MS = 3000;
 
-/** The same from a server at a URL. */
+/** Fetches the list from a server at a URL. */
 async function fetchRemote(upstream: string, options: InspectOptions, era: Era | "either"): Promise<Catalogue> {
   const { inspectRemote } = await import("./inspect-remote.ts");
   const { timeoutMs = DEFAULT_TIMEOUTS.toolList, version = "unknown", ca = null } = options;
@@ -189,7 +189,7 @@ async function fetchCatalogue(options: InspectOptions, era: Era | "either"): Pro
   const child = await startChild({ command, args, env, cwd, onTrouble: (text) => log.warn(text) });
   const onExit = (): void => child.kill();
   process.on("exit", onExit);
-  const toServer = createOutlet(child.stdin, () => {}); // the child's end says more
+  const toServer = createOutlet(child.stdin, () => {}); // the end of the child process is reported instead
   const client = createOwnClient({
     send: (payload) => toServer.writeLine(payload),
     exchange: LINES,
@@ -204,7 +204,7 @@ async function fetchCatalogue(options: InspectOptions, era: Era | "either"): Pro
   });
   child.stdout.on("data", (chunk: Buffer) => {
     framer.push(chunk);
-    // A server that asks and asks and does not read the answers has to wait.
+    // A server that sends requests and does not read the responses has to wait.
     if (!toServer.isFull) return;
     child.stdout.pause();
     toServer.whenReady(() => child.stdout.resume());
@@ -214,7 +214,7 @@ async function fetchCatalogue(options: InspectOptions, era: Era | "either"): Pro
   try {
     const { onProgress } = options;
     const late = waitWhileWorking(child.measureWork(), { limitMs, idleMs, onProgress }, over.signal);
-    late.catch(() => {}); // also when it is over, and nobody waits for it any more
+    late.catch(() => {}); // it also rejects after the inspection has ended, when nothing waits for it
     const gone = child.ended.then(({ code, signal }): never => {
       throw new Error(`the server ended with ${signal ?? `exit code ${code}`}`);
     });
@@ -234,7 +234,7 @@ async function fetchCatalogue(options: InspectOptions, era: Era | "either"): Pro
   }
 }
 
-/** Rejects when somebody does not want to wait any longer. */
+/** Rejects when the signal is aborted. */
 function interrupted(signal: AbortSignal | undefined): Promise<never> {
   return new Promise((_, reject) => {
     const stop = (): void => reject(new Error("interrupted"));
@@ -243,8 +243,8 @@ function interrupted(signal: AbortSignal | undefined): Promise<never> {
   });
 }
 
-/** How long a server is waited for that is at work. */
+/** How long to wait for a server that is working. */
 const WORKING_MS = 300_000;
-/** How long a server has to end that was asked to: one that gave its list, and one that may be in the middle of something. */
+/** How long a server has to exit: after it sent its list, and if it may be in the middle of something. */
 const LISTED_GRACE_MS = 1000;
 const FAILED_GRACE_MS = 5000;

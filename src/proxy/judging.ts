@@ -13,7 +13,7 @@ import { readPatterns } from "./options.ts";
 import type { ProxyOptions } from "./proxy-options.ts";
 import { nameUpstream } from "./upstream-name.ts";
 
-/** What judges: the hub of all conversations, and the engine for rules behind it. */
+/** What judges messages: the hub of all sessions, and the rule engine. */
 export interface Judging {
   readonly hub: Hub;
   readonly engine: Engine;
@@ -28,18 +28,18 @@ interface Parts {
   readonly server?: ServerId;
 }
 
-/** Parts of ours that see what happens from inside, which a program that uses the library does not. */
+/** Internal parts of Fairlead that see everything; programs that use the library cannot attach these. */
 export interface Attached {
   readonly observers?: readonly Observer[];
   readonly tap?: Tap;
 }
 
-/** Whether there is more to judge by than names. The engine is loaded only then. */
+/** Whether more than names is judged. Only then the engine is loaded. */
 export function needsEngine({ policy, interceptors = [], observe = false }: ProxyOptions): boolean {
   return policy !== undefined || interceptors.length > 0 || observe;
 }
 
-/** Makes the hub. What is an option takes the place of what a policy says. */
+/** Makes the hub. Options override the policy. */
 export async function openHub(options: ProxyOptions, parts: Parts): Promise<Hub> {
   const { log, limits, timeouts, attached = {} } = parts;
   const { audit = null, auditAll = false, policy = null, observe = false } = options;
@@ -75,13 +75,13 @@ async function findName({ upstream, command = [] }: ProxyOptions, isSeen: boolea
   return isSeen ? (await import("./server-name.ts")).nameServer({ command }) : null;
 }
 
-/** The patterns for tools: those that are an option, or else those of the policy. */
+/** The patterns for tools: those in the options, or else those of the policy. */
 export function readToolPatterns(options: ProxyOptions, list: "deny" | "allow"): readonly Pattern[] {
   const { policy } = options;
   return options[list] === undefined && policy !== undefined ? policy.tools[list] : readPatterns(options, list);
 }
 
-/** What a policy says about names, and what a program says itself, which wins. */
+/** The filters by name of a policy, overridden by those of a program. */
 function overlay(said: NamePolicy, own: NamePolicy): NamePolicy {
   const manners = Object.entries(own.tools).filter(([, value]) => value !== null);
   return {
@@ -98,7 +98,7 @@ function pick(lists: NameSettings, instead: NameSettings): NameSettings {
   };
 }
 
-/** Makes the hub and starts the engine. Rejects with a ProxyError where the policy cannot be followed. */
+/** Makes the hub and starts the engine. Rejects with a ProxyError if the policy cannot be used. */
 export async function startJudging(options: ProxyOptions, parts: Parts): Promise<Judging> {
   const { createEngine, nameServer, NO_POLICY } = await import("./engine.ts");
   const hub = await openHub(options, { ...parts, server: nameServer(options) });
@@ -117,7 +117,7 @@ export async function startJudging(options: ProxyOptions, parts: Parts): Promise
   return { hub, engine };
 }
 
-/** Takes up another policy, and tells clients where they may see other tools by it. */
+/** Replaces the policy, and notifies clients if they may see other tools now. */
 export async function adopt(judged: Judging | null, policy: PolicySettings, announce: () => void): Promise<void> {
   if (judged === null) throw new Error("there is no policy to take the place of: start with one");
   const { changesTools } = await judged.engine.adopt(policy);

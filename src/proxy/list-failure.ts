@@ -2,7 +2,7 @@ import { ProxyError } from "../errors.ts";
 import { safeJson } from "../record/log/safe-json.ts";
 import type { OwnClient } from "../bridge/own-client.ts";
 
-/** Why a server's tools could not be had, and what to do about it. */
+/** The error for a tool list that could not be fetched, and what to do about it. */
 export function listFailure(cause: Error, heard: OwnClient["heard"], timeoutMs: number): ProxyError {
   const { message } = cause;
   const [, idleMs = null] = /^no answer, and nothing done, within (\d+) ms$/.exec(message) ?? [];

@@ -3,7 +3,7 @@ import type { AuthSettings } from "../config/settings.ts";
 import { type GateOptions, readTokenFile } from "../link/http/gate.ts";
 import type { ListenSettings } from "./proxy-options.ts";
 
-/** Where clients come in by HTTP, and who may, as settings say it; null for stdin and stdout. Reads the file of tokens. */
+/** The settings for HTTP clients; null for stdin and stdout. Reads the file of tokens. */
 export function listenOf({ listen, auth }: Settings): ListenSettings | null {
   if (listen === null) return null;
   const gate = auth === null ? null : gateOf(auth);

@@ -2,13 +2,13 @@ import { existsSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
 
-/** Where the tokens of logins are kept. */
+/** The directory for the tokens of logins. */
 export function loginDirectory(env: NodeJS.ProcessEnv): string {
   const base = env["XDG_STATE_HOME"];
   return join(base !== undefined && base !== "" ? base : join(homedir(), ".local", "state"), "fairlead", "logins");
 }
 
-/** Whether anybody has ever logged in: only then is it worth loading what can tell. */
+/** Whether the user has ever logged in. Only then the login code is loaded. */
 export function hasLogin(directory: string): boolean {
   return existsSync(directory);
 }

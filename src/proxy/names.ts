@@ -15,7 +15,7 @@ export interface NameLists {
   readonly allow?: readonly (Pattern | string)[];
 }
 
-/** How the tool filter behaves. Null is for what it does unless said otherwise. */
+/** How the tool filter behaves. Null means the default. */
 export type ToolManners = Pick<ToolSettings, "cache" | "refresh" | "notFound" | "hide">;
 
 /** Filters by name in addition to `deny` and `allow`. The settings of a policy file have the same form. */
@@ -32,14 +32,14 @@ export interface NameOptions {
   readonly resources?: NameLists & Partial<Pick<ResourceSettings, "links">>;
 }
 
-/** The same, checked and complete. */
+/** The checked options, with defaults. */
 export interface NamePolicy {
   readonly tools: NameSettings & ToolManners & { readonly pin: PinSettings | null };
   readonly prompts: NameSettings;
   readonly resources: ResourceSettings;
 }
 
-/** Checks what is decided by name. */
+/** Checks the filters by name. */
 export function readNames(options: NameOptions | undefined): NamePolicy {
   if (options !== undefined) checkMembers(options, "names", ["tools", "prompts", "resources"]);
   return {
@@ -101,7 +101,7 @@ function readLists(options: NameOptions | undefined, kind: keyof NameOptions): N
   return { deny: readPatterns(lists, "deny", `${where}.`), allow: readPatterns(lists, "allow", `${where}.`) };
 }
 
-/** The filters for prompts and resources; null where there is nothing to hide. */
+/** The filters for prompts and resources; null if they hide nothing. */
 export function createNameFilters(
   { prompts, resources }: NamePolicy,
   onHang: (pattern: string) => void,
@@ -118,7 +118,7 @@ function isSet({ deny, allow }: NameSettings): boolean {
   return deny.length > 0 || allow.length > 0;
 }
 
-/** Opens the lock file, where there is to be one. What it takes is loaded only then. */
+/** Opens the lock file, if one is configured. Its code is loaded only then. */
 export async function openNamedPins(
   { tools: { pin } }: NamePolicy,
   server: ServerPlace,

@@ -5,7 +5,7 @@ import { createLog, type Log, SILENT_LOG } from "../record/log/log.ts";
 import { safeJson } from "../record/log/safe-json.ts";
 import { DEFAULT_LIMITS, DEFAULT_TIMEOUTS } from "./limits.ts";
 
-/** What the two ways in have in common. */
+/** The options that `createProxy` and `inspectTools` share. */
 interface SharedOptions {
   readonly command?: readonly string[];
   readonly upstream?: string;
@@ -15,8 +15,8 @@ interface SharedOptions {
 }
 
 /**
- * Throws where options are not what they should be. Types do not keep a program in JavaScript from
- * that, and a filter that is misspelt or misshapen would hide nothing.
+ * Throws if options are invalid. Types do not protect a program in JavaScript, and a filter that is misspelt or has the
+ * wrong form would hide nothing.
  */
 export function checkOptions(options: SharedOptions, known: readonly string[]): void {
   if (!isObject(options)) throw bad("There are no options", `Give at least ${COMMAND}`);
@@ -50,7 +50,10 @@ export function checkOptions(options: SharedOptions, known: readonly string[]): 
   check(values, "timeouts", isSomeOf(DEFAULT_TIMEOUTS, isWholePositive), times);
 }
 
-/** The patterns of a list, checked. A text is one pattern. `where` is what the list is in, for the message. */
+/**
+ * The checked patterns of a list. A string is one pattern. `where` is the name of the containing object, for error
+ * messages.
+ */
 export function readPatterns(
   options: Pick<SharedOptions, "deny" | "allow">,
   list: "deny" | "allow",
@@ -69,7 +72,7 @@ export function readPatterns(
   });
 }
 
-/** Where to log: as asked for, or warnings on stderr. */
+/** The log to use: the given one, or warnings on stderr. */
 export function readLog({ log }: SharedOptions): Log {
   return log === undefined ? createLog({ level: "warn" }) : (log ?? SILENT_LOG);
 }
@@ -84,7 +87,7 @@ function checkCommand(command: unknown): void {
   if (index >= 0) throw bad(`command[${index}] must be a word, not ${show(command[index])}`, remedy);
 }
 
-/** Checks an option that may be left out. */
+/** Checks an optional option. */
 function check(
   values: Readonly<Record<string, unknown>>,
   name: string,
@@ -96,7 +99,7 @@ function check(
   throw bad(`${name} must be ${what}`, `It is ${show(value)}: mend it, or leave it out`);
 }
 
-/** The lines of headers, each with its CRLF. Throws where one cannot be sent. */
+/** Header lines, each with its CRLF. Throws if a header cannot be sent. */
 export function composeHeaders(headers: Readonly<Record<string, string>>): string {
   return Object.entries(headers)
     .map(([name, value]) => {
@@ -113,7 +116,7 @@ function isPlace(value: unknown): boolean {
   return Number.isInteger(port) && Number(port) >= 0 && Number(port) <= 65_535;
 }
 
-/** Throws where an object has members that nobody knows, or where it is none. */
+/** Throws if a value is not an object or has unknown members. */
 export function checkMembers(value: unknown, where: string, known: readonly string[]): void {
   if (!isObject(value)) throw bad(`${where} must be an object`, `It is ${show(value)}: mend it, or leave it out`);
   for (const name of Object.keys(value)) {
@@ -150,14 +153,16 @@ function isLog(value: unknown): boolean {
   return ["error", "warn", "info", "debug"].every((name) => name in value);
 }
 
-/** One that remembers where it was would match every other time. */
+/**
+ * A regular expression with the flag `g` or `y` keeps its position and would fail every other time, so it is refused.
+ */
 function isPattern(value: unknown): value is Pattern {
   if (!isObject(value)) return false;
   const { source, expression } = value as Partial<Pattern>;
   return typeof source === "string" && types.isRegExp(expression) && !expression.global && !expression.sticky;
 }
 
-/** A value in a message. Of objects not what is in them: it may be a secret. */
+/** A value for an error message. The content of objects is not shown, because it may be a secret. */
 function show(value: unknown): string {
   if (typeof value === "string") return safeJson(value.slice(0, MAX_SHOWN_CHARACTERS));
   if (types.isRegExp(value)) return String(value);

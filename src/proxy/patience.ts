@@ -3,11 +3,11 @@ import type { ChildServer } from "../link/child.ts";
 import type { WorkMeter } from "../link/work.ts";
 import type { Outlet } from "../relay/outlet.ts";
 
-/** How long a server that is a process is waited for. */
+/** How long to wait for a server that runs as a child process. */
 export interface PatienceOptions {
-  /** How long at the most, in milliseconds. */
+  /** The limit in milliseconds. */
   readonly limitMs: number;
-  /** How long while it does nothing; null where only the limit counts. */
+  /** The limit while the server is idle; null if only `limitMs` counts. */
   readonly idleMs: number | null;
   readonly onProgress?: ((progress: StartProgress) => void) | undefined;
 }
@@ -19,12 +19,12 @@ export interface StartProgress {
   readonly isWorking: boolean | null;
 }
 
-/** How often somebody looks whether the server is at work. */
+/** How often to check whether the server is working. */
 const LOOK_MS = 1000;
-/** How long a server may do nothing where nobody can see whether it does anything. */
+/** How long a server may be silent if its activity cannot be measured. */
 const UNSEEN_MS = 60_000;
 
-/** Waits for a server as long as that makes sense, and rejects then. Never resolves. */
+/** Rejects when the server should not be waited for any longer. Never resolves. */
 export async function waitWhileWorking(
   meter: WorkMeter,
   { limitMs, idleMs, onProgress }: PatienceOptions,
@@ -45,12 +45,12 @@ export async function waitWhileWorking(
   }
 }
 
-/** How long a server may take to end once its stdin is closed. */
+/** How long a server may take to exit after its stdin was closed. */
 const CLOSED_MS = 500;
 
 /**
- * Ends a server: closes its stdin, then asks it and all of its group to end, then kills them. An installer that is killed at
- * once leaves half a package behind, and npx takes that for a whole one ever after.
+ * Ends a server: closes its stdin, then sends SIGTERM to its group, then kills it. An installer that is killed at once
+ * leaves half a package behind, which npx would take for a complete one from then on.
  */
 export async function endPolitely(child: ChildServer, toServer: Outlet, graceMs: number): Promise<void> {
   toServer.end();

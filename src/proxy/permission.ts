@@ -3,29 +3,29 @@ import { headerOf } from "../link/upstream/head.ts";
 import type { Login } from "../login/login.ts";
 import type { ResponseHead } from "../wire/http-head.ts";
 
-/** What a server wants to see before it lets us in, where we log in ourselves. */
+/** The authorization for a server, if the proxy logs in itself. */
 export interface Permission {
-  /** The header line that shows it; empty where there is none. */
+  /** The Authorization header line; empty if there is none. */
   line(): string;
-  /** Takes up what an earlier login left. */
+  /** Loads the token of an earlier login. */
   recall(): Promise<void>;
-  /** The server refused a request that showed `line`. Resolves when it is worth trying again; false where it is not. */
+  /** Call when the server refused a request that carried `line`. Resolves to true if the request should be retried. */
   ask(head: ResponseHead, line: string): Promise<boolean>;
-  /** Makes sure that what is shown has not run out. */
+  /** Refreshes the token if it is about to expire. */
   renew(): Promise<void> | null;
 }
 
-/** How often we look whether a token is about to run out. */
+/** How often to check whether a token is about to expire. */
 const CHECK_MS = 10_000;
 
 function tokenIn(line: string): string | null {
   return /^Authorization: Bearer (.*)\r$/m.exec(line)?.[1] ?? null;
 }
 
-/** How long a person has to log in. */
+/** How long the user has to log in. */
 const LOGIN_MS = 300_000;
 
-/** Keeps permission for one server. Without a directory nobody logs in here: a refusal is a refusal. */
+/** Makes the authorization for one server. Without a directory the proxy does not log in, and a refusal is final. */
 export function createPermission(address: Address, directory: string | null): Permission {
   let token: string | null = null;
   let login: Promise<Login> | null = null;
@@ -38,7 +38,7 @@ export function createPermission(address: Address, directory: string | null): Pe
       server: `${address.origin}${address.path}`,
       directory: directory ?? "",
       openBrowser,
-      // A person has to read and copy it: as it is, not as a line of a log.
+      // Written as is, not as a log line, because the user has to read and copy it.
       say: (text) => void process.stderr.write(`${text}\n`),
       timeoutMs: LOGIN_MS,
     });
@@ -60,7 +60,7 @@ export function createPermission(address: Address, directory: string | null): Pe
         .then((made) => made.token())
         .then(
           (current) => void (token = current),
-          () => {}, // the server will say so
+          () => {}, // the server will refuse the request
         );
     },
     async ask(head, line) {

@@ -6,25 +6,25 @@ import type { Reporter } from "../record/log/report.ts";
 import type { Catalogue } from "../session/catalogue.ts";
 import { nameServer, type ServerPlace } from "./server-name.ts";
 
-/** What is remembered of the tools of one server, and whoever keeps it. */
+/** The pins of one server's tools, kept up to date. */
 export interface PinKeeper extends PinBook {
-  /** Takes a whole list: the first one is remembered, later ones are compared with it. */
+  /** Takes a complete list: the first one is pinned, later ones are compared with it. */
   learnt(catalogue: Catalogue, reporter: Reporter): void;
 }
 
-/** How it is kept. */
+/** Options of a pin keeper. */
 export interface PinKeeperOptions {
   readonly log: Log;
   /** Milliseconds on a clock that does not jump. */
   readonly now: () => number;
 }
 
-/** Opens the lock file of a server. Throws a ProxyError where it is damaged: then nothing in it can be trusted. */
+/** Opens the lock file of a server. Throws a ProxyError if it is damaged, because then nothing in it can be trusted. */
 export function openPins(settings: PinSettings, server: ServerPlace, options: PinKeeperOptions): PinKeeper {
   return createPinKeeper(openLockFile(settings.file), nameServer(server), settings, options);
 }
 
-/** How often we look whether somebody has accepted something. */
+/** How often to check whether the lock file has changed. */
 const LOOK_MS = 1000;
 
 function createPinKeeper(
@@ -43,7 +43,7 @@ function createPinKeeper(
     if (now() - looked >= LOOK_MS) look();
   }
 
-  /** Reads the file again where it has changed. What is damaged or gone changes nothing: what was accepted holds. */
+  /** Reads the file again if it has changed. If it is damaged or gone, the pins stay as they are. */
   function look(): void {
     looked = now();
     const next = lock.stamp();
@@ -65,7 +65,7 @@ function createPinKeeper(
     version++;
   }
 
-  /** Somebody else may have seen the server first, a moment ago: then theirs holds. */
+  /** Another process may have pinned the server's tools a moment ago: then its pins apply. */
   async function remember(first: Pins): Promise<void> {
     try {
       await lock.update(server, (there) => there ?? first);

@@ -21,7 +21,7 @@ export interface LoadedPolicy {
   readonly warnings: readonly Mistake[];
 }
 
-/** Loads a policy file. Rejects with a ProxyError that has all its mistakes, each with its place. */
+/** Loads a policy file. Rejects with a ProxyError that lists all mistakes with their places. */
 export async function loadPolicyFile(file: string, env: Environment): Promise<LoadedPolicy> {
   const { policy, mistakes, warnings } = await inspectPolicyFile(file, env);
   if (policy === null) throw badPolicy(file, mistakes);
@@ -29,7 +29,7 @@ export async function loadPolicyFile(file: string, env: Environment): Promise<Lo
   return { file, folder, settings: placePaths(policy, folder), warnings };
 }
 
-/** Reads a policy file and says what is wrong with it. Rejects only where it cannot be read at all. */
+/** Reads a policy file and reports its mistakes. Rejects only if the file cannot be read. */
 export async function inspectPolicyFile(
   file: string,
   env: Environment,
@@ -40,7 +40,10 @@ export async function inspectPolicyFile(
   return readWithEngines(text, { file, env, facts: { ...known, ...(await gatherFacts(text, file)) } });
 }
 
-/** What is known here of what a file speaks of. What knows webhooks is loaded where there may be some. */
+/**
+ * The facts that mistakes depend on, such as existing files. The check for webhooks is loaded only if the text mentions
+ * them.
+ */
 async function gatherFacts(text: string, file: string): Promise<Facts> {
   const folder = dirname(resolve(file));
   const hasFile = (path: string): boolean => existsSync(resolve(folder, path));
@@ -50,9 +53,8 @@ async function gatherFacts(text: string, file: string): Promise<Facts> {
 }
 
 /**
- * Engines take longer to load than most files to read, so only those that a file needs are loaded:
- * those its text speaks of. Where that misses one, because a key is spelt in an odd way, the file is
- * read again with it.
+ * Engines take longer to load than most files to read, so only those that the text mentions are loaded. If one was
+ * missed, because a key is written in an unusual way, the file is read again with it.
  */
 async function readWithEngines(
   text: string,
@@ -71,13 +73,13 @@ async function readWithEngines(
   }
 }
 
-/** What engines are asked for: patterns, and expressions, or the text they stand in. */
+/** The engines to load: for patterns, and for expressions or the text that contains them. */
 interface Wanted {
   readonly pattern: boolean;
   readonly expressions: readonly string[];
 }
 
-/** The engines that are wanted. Of what goes to another is noted that it is missing. */
+/** Loads the engines. Uses of an engine that is not loaded are recorded in `missing`. */
 async function loadEngines(
   { pattern, expressions }: Wanted,
   missing: { pattern: boolean; readonly expressions: string[] },
@@ -99,7 +101,7 @@ async function loadEngines(
   };
 }
 
-/** The file, or as much of it as it takes to see that it is too large. It may also be a pipe. */
+/** The bytes of the file, up to just above the size limit. It may also be a pipe. */
 function readBytes(file: string): Buffer {
   try {
     const descriptor = openSync(file, "r");
@@ -129,7 +131,7 @@ const WHY: Record<string, string | undefined> = {
   EACCES: "You may not read it",
 };
 
-/** A character is at most three bytes; one that counts for two is four. */
+/** A character is at most three bytes; one that counts as two is four bytes. */
 const MAX_POLICY_BYTES = 3 * (MAX_POLICY_CHARACTERS + 1);
 
 function badPolicy(file: string, mistakes: readonly Mistake[]): ProxyError {

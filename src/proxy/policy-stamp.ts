@@ -4,7 +4,7 @@ import type { Pattern } from "../policy/patterns.ts";
 import type { PolicyStamp, RuleMetadata } from "../record/event.ts";
 import type { NamePolicy } from "./names.ts";
 
-/** What a policy judges by. */
+/** The parts of a policy that decide. */
 export interface Judges {
   readonly deny: readonly Pattern[];
   readonly allow: readonly Pattern[];
@@ -13,7 +13,7 @@ export interface Judges {
   readonly observe: boolean;
 }
 
-/** Says which policy this is. What that takes is done when somebody first asks: only the audit log does. */
+/** Makes the stamp of a policy. It is computed when it is first needed, by the audit log. */
 export function stampPolicy(judges: Judges): PolicyStamp {
   let version: string | null = null;
   let metadata: Map<string, RuleMetadata> | null = null;
@@ -33,7 +33,7 @@ export function stampPolicy(judges: Judges): PolicyStamp {
   };
 }
 
-/** Metadata as it is written into events; null where there is none, or too much to repeat with every event. */
+/** Metadata in the form in which events contain it; null if there is none, or too much to repeat with every event. */
 function plain(metadata: RuleMetadata): RuleMetadata | null {
   const json = JSON.stringify(metadata, (_, value: unknown) => (typeof value === "bigint" ? String(value) : value));
   if (json === "{}" || json.length > MAX_METADATA_CHARACTERS) return null;
@@ -43,8 +43,8 @@ function plain(metadata: RuleMetadata): RuleMetadata | null {
 const MAX_METADATA_CHARACTERS = 4096;
 
 /**
- * Only what judges counts: not how lists are kept, nor where a rule stands in its file. Secrets are not for hashes that
- * others see.
+ * Only what decides is hashed: not how lists are cached, nor where a rule is in its file. Secrets are left out, because
+ * others see the hash.
  */
 function hash({ deny, allow, names, interceptor, observe }: Judges): string {
   const { notFound, hide } = names.tools;

@@ -42,7 +42,7 @@ export function createProxy(options: ProxyOptions): Promise<Proxy> {
   return openProxy(options);
 }
 
-/** The same, with parts of Fairlead attached that see what happens from inside. */
+/** The same, with internal parts attached that see everything. */
 export async function openProxy(options: ProxyOptions, attached: Attached = {}): Promise<Proxy> {
   checkOptions(options, OPTIONS);
   if (options.upstream !== undefined || options.listen !== undefined) {
@@ -54,9 +54,9 @@ export async function openProxy(options: ProxyOptions, attached: Attached = {}):
   const timeouts = { ...DEFAULT_TIMEOUTS, ...options.timeouts };
   const [command, ...args] = options.command ?? [];
   const parts = { log, limits, timeouts, attached };
-  // What cannot be followed is said before anything is started.
+  // Problems with the policy are reported before anything is started.
   const judged = needsEngine(options) ? await startJudging(options, parts) : null;
-  // First of all: while the server starts, the rest of us can get ready.
+  // Started first, so that the rest gets ready while the server starts.
   const child = await startChild({
     command,
     args,
@@ -122,7 +122,7 @@ export async function openProxy(options: ProxyOptions, attached: Attached = {}):
       judged?.engine.destroy();
       if (isOver) return;
       isOver = true;
-      // Small writes to a pipe that is not full are done when write() returns.
+      // Small writes to a pipe that is not full are complete when write() returns.
       for (const answer of passage.giveUp("up", CLOSED)) conversation.toClient.writeLine(answer);
       child.kill();
     },

@@ -23,40 +23,40 @@ import type { Hub } from "./hub.ts";
 import type { Limits, Timeouts } from "./limits.ts";
 import { createPermission, type Permission } from "./permission.ts";
 
-/** A server at a URL that has been found, and what is needed to speak to it. */
+/** A server at a URL that was found, and what is needed to use it. */
 export interface RemoteServer {
   readonly pool: Pool;
   readonly found: FoundServer;
-  /** What is known of its tools; null where each client has to find out for itself. */
+  /** The known tools; null if each session has to learn them itself. */
   readonly knowledge: Knowledge | null;
-  /** Header lines of ours, for every request. */
+  /** The configured header lines for every request. */
   readonly headers: () => string;
   readonly permission: Permission;
   readonly watch: Watch;
-  /** Opens a session. The client's own, where it has one, is told the id that the server gives. */
+  /** Opens a session. If the client has a session, the server's session id is stored in it. */
   open(listener: ServerListener, onEnd: () => void, session?: Session): Promise<ServerEnd>;
   close(): void;
 }
 
-/** Where a server is, and how to speak to it. */
+/** Options of a server at a URL. */
 export interface RemoteOptions {
   readonly upstream: string;
   /** Header lines, each with its CRLF. */
   readonly headers: string;
-  /** A PEM file with certificates to trust beside the usual ones. */
+  /** The path of a PEM file with additional certificates to trust. */
   readonly ca: string | null;
-  /** Where tokens are kept; null where nobody logs in here. */
+  /** The directory for tokens; null if the proxy does not log in. */
   readonly loginDirectory: string | null;
   readonly limits: Limits;
   readonly timeouts: Timeouts;
   readonly version: string;
   readonly log: Log;
   readonly hub: Hub;
-  /** The server is gone, or is back. */
+  /** Called when the server is lost, and when it is back. */
   readonly onChange: (isThere: boolean) => void;
 }
 
-/** Finds a server at a URL. Rejects with a ProxyError where there is none. */
+/** Finds a server at a URL. Rejects with a ProxyError if there is none. */
 export async function findRemote(options: RemoteOptions): Promise<RemoteServer> {
   const { log, limits, timeouts, hub, version } = options;
   const address = parseAddress(options.upstream);
@@ -130,7 +130,7 @@ export async function findRemote(options: RemoteOptions): Promise<RemoteServer> 
           head(head) {
             noteRefusal(hub.witness, null, session ?? null, head.status);
             if (session === undefined || head.status >= 300) return;
-            // A server that has forgotten a session gives the next one another id.
+            // A server that has lost a session assigns another id to the next one.
             session.mcpSession = headerOf(head, LOWER_HEADERS.session) ?? session.mcpSession;
           },
           failed: () => {},
@@ -149,7 +149,7 @@ export async function findRemote(options: RemoteOptions): Promise<RemoteServer> 
 
 const ERAS = ["stateful", "stateless"] as const;
 
-/** Tells of something once, and again when it has been a while: it may go wrong a thousand times a second. */
+/** Limits how often something is reported: it may go wrong a thousand times a second. */
 function createAlarm(tell: (detail: string) => void): (detail: string) => void {
   let toldAt = -Infinity;
   return (detail) => {
@@ -161,7 +161,7 @@ function createAlarm(tell: (detail: string) => void): (detail: string) => void {
 
 const ALARM_MS = 60_000;
 
-/** What is known of the tools, for all sessions alike. The other era's list is fetched when somebody first needs it. */
+/** The tools that all sessions share. The list of the other era is fetched when it is first needed. */
 function share(find: FindOptions, found: FoundServer, hub: Hub, keep: "for-good" | "until-changed"): Knowledge {
   const { catalogues } = found;
   const running = new Map<Era, Promise<void>>();
@@ -207,7 +207,7 @@ function credentialsLine({ credentials }: Address, headers: string): string {
   return credentials === null || /^authorization:/im.test(headers) ? "" : `Authorization: ${credentials}\r\n`;
 }
 
-/** A client on our own stdin and stdout, and a server at a URL. */
+/** Connects a client on stdin and stdout to a server at a URL. */
 export function joinRemote(
   server: RemoteServer,
   { input, output }: ClientSide,
@@ -244,9 +244,9 @@ export function joinRemote(
     end = await server.open(client.listener, () => leave?.("lost"), seat.session);
     const how = await Promise.race([client.run(end).then(() => "closed" as const), left]);
     if (how === "lost") end.destroy();
-    // A client that has said all it had to say may still want to hear the answers.
+    // A client that has closed its input may still read the responses.
     if (how === "closed") await Promise.race([client.answered(timeouts.childGrace), left]);
-    // Who was told to end, or is told now, does not wait for a client that reads slowly.
+    // If the proxy was stopped before or is stopped now, it does not wait for a slow client.
     const hurried = how === "closed" ? left : delay(FLUSH_MS, undefined, { ref: false });
     await Promise.race([client.giveUp(), hurried]);
     await end.close();
@@ -263,5 +263,5 @@ export function joinRemote(
   };
 }
 
-/** How long what we say last has to leave, where we were told to end or the server is lost. */
+/** How long the last output may take to be written if the proxy was stopped or the server is lost. */
 const FLUSH_MS = 2000;

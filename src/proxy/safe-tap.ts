@@ -1,7 +1,7 @@
 import type { Reporter } from "../record/log/report.ts";
 import type { Tap } from "../wire/tap.ts";
 
-/** A tap that cannot harm what it sees: what it throws is logged once, under the rule `tap`, and goes no further. */
+/** Wraps a tap so that its exceptions are logged once, under the rule `tap`, and have no other effect. */
 export function createSafeTap(tap: Tap, reporter: Reporter): Tap {
   let hasFailed = false;
   function guard(tell: () => void): void {

@@ -10,20 +10,20 @@ import type { Hub } from "./hub.ts";
 import type { ChildTarget, Service } from "./service.ts";
 import type { Limits, Timeouts } from "./limits.ts";
 
-/** What serving children needs. */
+/** Options of the service. */
 export interface ChildServiceOptions {
-  /** Where clients come in. */
+  /** The paths for clients. */
   readonly paths: Paths;
   readonly server: ChildTarget;
   readonly hub: Hub;
   readonly limits: Limits;
   readonly timeouts: Timeouts;
   readonly log: Log;
-  /** Where processes come from, where the command is not to be started. */
+  /** The source of processes, if the command is not to be started here. */
   readonly nursery?: Nursery;
 }
 
-/** Serves clients that come by HTTP from processes: one for each session, and one for requests without a session. */
+/** Serves HTTP clients with child processes: one for each session, and one for all requests without a session. */
 export async function createChildService(
   options: ChildServiceOptions,
 ): Promise<Service & { readonly catalogues: Catalogues | null }> {
@@ -66,7 +66,7 @@ export async function createChildService(
     };
   }
 
-  // Learnt once for all processes, or by each session from its own.
+  // The tools are learnt once for all processes, or by each session from its own process.
   const isShared = hub.tools.cache === "startup";
   const catalogues = isShared ? createCatalogues(hub.seats.now, hub.tools.refresh === "never") : null;
   const seats = catalogues === null ? hub.seats : { ...hub.seats, catalogues };

@@ -17,20 +17,20 @@ import type { RemoteServer } from "./remote.ts";
 import type { Hub } from "./hub.ts";
 import type { Limits, Timeouts } from "./limits.ts";
 
-/** What the service needs. */
+/** Options of the service. */
 export interface RemoteServiceOptions {
-  /** Where clients come in. */
+  /** The paths for clients. */
   readonly paths: Paths;
   readonly server: RemoteServer;
   readonly hub: Hub;
   readonly limits: Limits;
   readonly timeouts: Timeouts;
-  /** Whether clients are asked who they are, by us. */
+  /** Whether the proxy authenticates clients. */
   readonly isGuarded: boolean;
   readonly isSecure: boolean;
 }
 
-/** Serves Streamable HTTP from Streamable HTTP. */
+/** Serves HTTP clients with a server at a URL. */
 export function createRemoteService({
   paths,
   server,
@@ -51,9 +51,9 @@ export function createRemoteService({
     originFor: ({ head }) => `${scheme}://${head.host ?? ""}`,
   });
 
-  /** Asks the server something, or answers it, in a client's name. */
+  /** Sends a request or a response to the server on behalf of a client. */
   function say(guest: Guest, direction: "up" | "down", payload: Buffer): void {
-    if (direction === "down") return; // whoever waits on a request is answered there
+    if (direction === "down") return; // clients get their responses on their own requests
     const about = openMessage(whole(payload), "up", "refuse");
     if (answersNothing(about)) return;
     const { session } = guest.seat;
@@ -67,10 +67,10 @@ export function createRemoteService({
       isFull: false,
       whenReady: (resume) => resume(),
     };
-    // Its client has left, and with it what the server knows it by.
+    // The client has disconnected, so its headers, which the server knows it by, are gone.
     if (guest.id !== null && guest.headers === "") return answerInstead(listener, calls, CLOSED);
     let reading: ReturnType<typeof readResponse> | null = null;
-    // The client's own headers speak of another message.
+    // The client's own headers describe another message.
     const headers = mirrorAnew(guest.headers, about, () => null);
     pool.send(
       { method: "POST", path: found.address.path, headers: headers + ENCODING + server.headers(), body: payload },
@@ -88,7 +88,7 @@ export function createRemoteService({
         body: (bytes) => reading?.push(bytes),
         done() {
           reading?.end();
-          if (calls.length > 0) answerInstead(listener, calls, CLOSED); // a stream that ended without the answer
+          if (calls.length > 0) answerInstead(listener, calls, CLOSED); // the stream ended without a response
         },
         failed() {
           reading?.breakOff();
@@ -122,7 +122,7 @@ export function createRemoteService({
     maxBufferBytes,
   };
   const isStreamable = found.kind === "streamable";
-  // Clients of the server's own transport: requests, framing and sessions pass as they are.
+  // Clients that use the server's transport: requests, framing and sessions are forwarded.
   const through = isStreamable
     ? createThrough({
         ...shared,
@@ -132,7 +132,7 @@ export function createRemoteService({
         rewrite: (visit, name, value) => oauth.rewrite(visit, name, value),
       })
     : createThroughSse({ ...shared, paths, seats: hub.seats, knowledge, maxSessions });
-  // Clients of the other transport: message by message, in sessions of our own.
+  // Clients of the other transport: message by message, in sessions that the proxy hosts.
   const host = createHost({
     paths,
     transports: [isStreamable ? "sse" : "streamable"],
@@ -157,8 +157,8 @@ export function createRemoteService({
   };
 }
 
-/** Does not care what comes of a request. */
+/** Ignores the response. */
 const DEAF: UpstreamListener = { head: () => {}, body: () => {}, done: () => {}, failed: () => {} };
 
-/** Bodies are read: what is packed could not be judged. */
+/** A compressed body could not be judged. */
 const ENCODING = "Accept-Encoding: identity\r\n";

@@ -8,9 +8,9 @@ export interface ServerPlace {
 }
 
 /**
- * What a server is called in a lock file: its URL as it was given, without names, passwords and query, or its command
- * line without secrets. What the server itself says of its name or place does not count: it could say something else to
- * be taken for one that was never seen.
+ * The name of a server in a lock file: the configured URL without user name, password and query, or the command line
+ * without secrets. What the server says about itself does not count: it could change that to be taken for an unknown
+ * server.
  */
 export function nameServer({ upstream, command = [] }: ServerPlace): string {
   if (upstream !== undefined) return nameUpstream(upstream);
@@ -19,7 +19,7 @@ export function nameServer({ upstream, command = [] }: ServerPlace): string {
 
 const redact = createRedaction({ kinds: ["secrets"], patterns: [], by: "***" });
 
-/** Whoever reads the file may know which secrets there are, but not what they are. */
+/** A reader of the file may see which secrets are used, but not their values. */
 function hideSecrets(words: readonly string[]): string[] {
   return words.map((word, index) => {
     const before = index === 0 ? "" : words[index - 1];

@@ -1,13 +1,13 @@
 import type { ClientSide } from "../bridge/client-side.ts";
 
-/** A server that is started for each client. */
+/** A server that is started as a child process for each client. */
 export interface ChildTarget {
   readonly command: readonly string[];
   readonly env: Readonly<Record<string, string>>;
   readonly cwd: string | undefined;
 }
 
-/** All clients by HTTP of one server. */
+/** All HTTP clients of one server. */
 export interface Service extends ClientSide {
   readonly isReady: () => boolean;
 }

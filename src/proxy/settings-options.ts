@@ -3,7 +3,7 @@ import type { LimitSettings, TimeoutSettings } from "../config/settings.ts";
 import type { Limits, Timeouts } from "./limits.ts";
 import type { ProxyOptions } from "./proxy-options.ts";
 
-/** What settings say, as options of a proxy, but for where clients come in (`listen-options.ts`). */
+/** The options of a proxy from settings, except for HTTP clients (`listen-options.ts`). */
 export function optionsOf({ upstream, deny, allow, limits, timeouts }: Settings): ProxyOptions {
   return {
     ...(upstream === null ? {} : serverOf(upstream)),
@@ -23,7 +23,7 @@ function serverOf(upstream: NonNullable<Settings["upstream"]>): ProxyOptions {
   return { command, env: Object.fromEntries(env), ...(cwd === null ? {} : { cwd }) };
 }
 
-// How the settings of a file are called here. The compiler asks for the line of a new one.
+// The option for each setting of a file. The compiler requires a line for a new one.
 const LIMITS: Readonly<Record<keyof LimitSettings, keyof Limits>> = {
   maxMessage: "maxMessageBytes",
   maxDepth: "maxDepth",
@@ -43,7 +43,7 @@ const TIMEOUTS: Readonly<Record<keyof TimeoutSettings, keyof Timeouts>> = {
   slowReader: "slowReader",
 };
 
-/** Numbers under other names, without those that nobody has set. */
+/** Renames the members of an object, without those that are not set. */
 function renamed<From extends object, To extends object>(
   values: Partial<From>,
   names: Readonly<Record<keyof From, keyof To>>,

@@ -10,15 +10,15 @@ import type { SessionView } from "../session/session-view.ts";
 import type { Turn } from "../session/turn.ts";
 import type { AuditEvent, PolicyStamp } from "./event.ts";
 
-/** The clocks that events are made by. */
+/** The clocks that events use. */
 export interface EventClocks {
-  /** The time on a wall. */
+  /** The wall clock, in milliseconds since 1970. */
   readonly time: () => number;
   /** Milliseconds on the clock the session uses. */
   readonly now: () => number;
 }
 
-/** The event of a message that was judged. */
+/** Makes the event for a judged message. */
 export function describeJudged(
   turn: Turn,
   decision: Decision,
@@ -30,7 +30,8 @@ export function describeJudged(
   const { session, came } = turn;
   const { envelope, direction } = turn.message;
   const call = turn.answers ?? turn.opens;
-  // Member by member: spread in, so many members would make it a dictionary, and tens of times slower to read.
+  // Written member by member: with object spread V8 would make a dictionary of so many members, which is many times
+  // slower to read.
   return {
     time: time(),
     session: session.id,
@@ -64,13 +65,13 @@ export function describeJudged(
 export interface LostMessage {
   readonly session: SessionView;
   readonly direction: Direction;
-  /** The id as it was spelled, as latin1; null where it could not be found. */
+  /** The id as it was spelled, as latin1; null if it could not be found. */
   readonly id: string | null;
   readonly bytes: number;
   readonly stamp: PolicyStamp | undefined;
 }
 
-/** The event of a message that was too large to keep. */
+/** Makes the event for a message that was too large to keep. */
 export function describeLost({ session, direction, id, bytes, stamp }: LostMessage, { time }: EventClocks): AuditEvent {
   return {
     time: time(),
@@ -101,10 +102,10 @@ export function describeLost({ session, direction, id, bytes, stamp }: LostMessa
   };
 }
 
-/** Who decides about a message that is too large to keep. */
+/** The rule name for messages that are too large to keep. */
 export const TOO_LARGE_RULE = "strict:too-large";
 
-/** Answers are passed, requests have the class of their method, and what cannot be read is worth a line. */
+/** Responses have the class "pass", requests the class of their method, and unreadable messages the class "log". */
 export function classOf(envelope: Envelope): Class {
   switch (envelope.kind) {
     case "request":
@@ -119,14 +120,16 @@ export function classOf(envelope: Envelope): Class {
   }
 }
 
-/** By the handshake; since 2026-07-28 a client says in each request who it is. */
+/** The client's name and version, from the handshake; since 2026-07-28 each request carries them. */
 function clientOf({ session, message: { bytes, direction, envelope } }: Turn): ClientInfo | null {
   const known = session.clientInfo();
   if (known !== null || direction !== "up" || envelope.kind !== "request") return known;
   return readClaimedInfo(bytes, envelope.params);
 }
 
-/** What whoever waits is told, or the beginning of it; for what nobody waits for, what they would have been told. */
+/**
+ * The error message that was sent, cut to a limit; for a message without a response, the one that would have been sent.
+ */
 function reasonOf({ verdict }: Decision): string | null {
   const reason = verdict.do === "deny" ? verdict.error.message : verdict.do === "drop" ? verdict.reason : undefined;
   if (reason === undefined) return null;
@@ -135,12 +138,12 @@ function reasonOf({ verdict }: Decision): string | null {
 
 const MAX_REASON_CHARACTERS = 500;
 
-/** How long the subject of a request was, where the session has kept only its start. */
+/** The full length of a request's subject, if the session has kept only its start. */
 function lengthOfCut({ message: { bytes, envelope }, opens }: Turn): number | null {
   if (envelope.kind !== "request" || envelope.subject === null || typeof opens?.subject !== "string") return null;
   const { start, end } = envelope.subject;
   const { length } = opens.subject;
-  if (end - start - 2 === length) return null; // usually: a character for a byte between the quotes
+  if (end - start - 2 === length) return null; // the usual case: one character per byte between the quotes
   const whole = readText(bytes, start + 1, end - 1).length;
   return whole > length ? whole : null;
 }

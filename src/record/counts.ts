@@ -1,25 +1,28 @@
-/** What is counted, beside the messages that simply pass. */
+/** The names of counters, other than the number of forwarded messages. */
 export type CountName =
-  /** A message that did not simply pass: `verdict` and `rule`. */
+  /** A message that was not simply forwarded: `verdict` and `rule`. */
   | "message"
-  /** A request that was refused for want of permission: `by`, `us` or `server`, and `rule`. */
+  /** A request that was refused with 401 or 403: `by` (`us` or `server`) and `rule`. */
   | "login"
-  /** What a policy that only watches would have done: `action` and `rule`. */
+  /** What a policy in observe mode would have done: `action` and `rule`. */
   | "would"
-  /** A rule that could not be followed: `rule`. */
+  /** A rule that could not be carried out: `rule`. */
   | "failed"
   /** Copies of requests: `outcome`, `same`, `differs` or `skipped`, and `rule`. */
   | "fork"
-  /** A number that a rule adds to: `name`. */
+  /** A number that a rule increments: `name`. */
   | "metric";
 
-/** What tells one count from others of its name. Every count of a name has the same labels, in the same order. */
+/** The labels of a counter. All counters of a name have the same labels, in the same order. */
 export type Labels = Readonly<Record<string, string>>;
 
-/** Numbers that only grow, by name and labels. Rules and verdicts are the policy's and ours, so there are few. */
+/**
+ * Counters that only grow, by name and labels. There are few, because rules and verdicts come from the policy and the
+ * proxy.
+ */
 export interface Counts {
   add(name: CountName, labels: Labels, by: number): void;
-  /** The numbers for people, by their texts: `deny strict:too-large`. In the order in which they were first counted. */
+  /** The numbers for people, such as `deny strict:too-large`, in the order in which they were first counted. */
   print(): Record<string, number>;
 }
 
@@ -29,7 +32,7 @@ interface Count {
   total: number;
 }
 
-/** Begins to count. */
+/** Makes an empty set of counters. */
 export function createCounts(): Counts {
   const counts = new Map<string, Count>();
   return {

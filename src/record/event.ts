@@ -63,13 +63,13 @@ export type RuleMetadata = { readonly [key: string]: Json };
 
 /** Which policy judged a message. */
 export interface PolicyStamp {
-  /** A short hash of what it says: the same policy has the same. */
+  /** A short hash of its content: equal policies have equal hashes. */
   readonly version: string;
-  /** The metadata of a rule, by its name in the audit log; null where it has none. */
+  /** The metadata of a rule, by its name in the audit log; null if it has none. */
   metadata(rule: string): RuleMetadata | null;
 }
 
-/** Thrown by whoever takes events where one cannot be written, and a message that is not in the log must not pass. */
+/** Thrown if an event cannot be written and a message that is not in the audit log must not be forwarded. */
 export class Unaudited extends Error {
   constructor() {
     super("a message did not pass: the audit log cannot be written");
@@ -77,5 +77,5 @@ export class Unaudited extends Error {
   }
 }
 
-/** Who decided then. */
+/** The name of the rule for messages that are refused because they could not be audited. */
 export const UNAUDITED_RULE = "audit";

@@ -8,15 +8,15 @@ export interface LockOptions {
   readonly timeoutMs: number;
   /** Called once if another process has the lock and we have waited for a moment. */
   readonly onWait?: () => void;
-  /** A lock that its owner has not touched for so long, while we watched, is abandoned. */
+  /** A lock that its owner has not touched for this long, while we watched, is abandoned. */
   readonly deadMs?: number;
 }
 
 /**
- * Waits until no other process has the lock, and takes it: the file names us until the returned function is called, or until
- * we exit. A lock is abandoned when its process is gone, or when nobody has touched it for a while: on another machine, and
- * where the system does not say when a process started, that is all one can see. Resolves with null after `timeoutMs`.
- * Rejects where the file cannot be made.
+ * Waits until no other process has the lock, and takes it: the file names our process until the returned function is
+ * called or the process exits. A lock is abandoned if its process is gone, or if it has not been touched for a while:
+ * nothing more can be observed for a process on another machine, or if the system does not tell when a process started.
+ * Resolves with null after `timeoutMs`. Rejects if the file cannot be created.
  */
 export async function takeLock(file: string, options: LockOptions): Promise<(() => void) | null> {
   const { timeoutMs, onWait = () => {}, deadMs = DEAD_MS } = options;
@@ -41,7 +41,7 @@ export async function takeLock(file: string, options: LockOptions): Promise<(() 
 const POLL_MS = 50;
 const SHORT_WAIT_MS = 500;
 const DEAD_MS = 6000;
-/** Of the time after which a lock is abandoned, its owner lets this much pass between two touches. */
+/** How often an owner touches its lock, as a part of the time after which it is abandoned. */
 const BEAT = 1 / 6;
 
 function create(file: string, mark: string): boolean {
@@ -54,7 +54,9 @@ function create(file: string, mark: string): boolean {
   }
 }
 
-/** Touches our lock until it is released. Another process that took it for abandoned keeps it. */
+/**
+ * Touches our lock until it is released. If another process considered it abandoned and took it, that process keeps it.
+ */
 function hold(file: string, mark: string, deadMs: number): () => void {
   const beat = setInterval(() => touch(file, mark), deadMs * BEAT);
   beat.unref();
@@ -72,11 +74,11 @@ function touch(file: string, mark: string): void {
     const now = new Date();
     if (look(file).text === mark) utimesSync(file, now, now);
   } catch {
-    // It is gone; whoever took it has it now.
+    // The lock was taken by another process.
   }
 }
 
-/** What a lock file looks like. Empty where there is none. */
+/** The state of a lock file. Empty if there is none. */
 interface Found {
   readonly text: string;
   /** Changes when the file is touched, or replaced. */
@@ -95,11 +97,12 @@ function look(file: string): Found {
 
 function isAbandoned({ text, ageMs }: Found, deadMs: number): boolean {
   const author = readAuthor(text);
-  // Between making the file and writing our name into it nothing takes long. Elsewhere nobody can tell: then it is running.
+  // The name of the owner is written right after the file is created. If the process cannot be checked, it is assumed
+  // to be running.
   return author === null ? ageMs > deadMs : !isRunning(author, 0);
 }
 
-/** The process that a lock names; null where it names none, or not yet. */
+/** The process that a lock names; null if it does not name one, or not yet. */
 function readAuthor(text: string): Author | null {
   try {
     const { pid, start, place } = JSON.parse(text) as Author;

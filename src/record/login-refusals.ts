@@ -1,17 +1,17 @@
 import type { ClientInfo } from "../session/owner.ts";
 import type { AuditEvent } from "./event.ts";
 
-/** A request that was refused for want of permission: by us, or by the server. */
+/** A request that was refused for lack of authorization, by the proxy or by the server. */
 export interface LoginRefusal {
-  /** Who refused. `server` is the server's own refusal, which the client has seen. */
+  /** Who refused it. `server` is the server's own refusal, which the client has received. */
   readonly by: "us" | "server";
   readonly status: number;
-  /** The rule of ours that refused; for the server's own the name under which it is noted. */
+  /** The proxy's rule that refused it; for the server's own refusal the name under which it is recorded. */
   readonly rule: string;
   readonly reason: string;
-  /** Where the request came from; null where it was our own. */
+  /** The address of the client; null for a request of the proxy itself. */
   readonly address: string | null;
-  /** Whose session it was, where it belongs to one. */
+  /** Its session, if it belongs to one. */
   readonly session?: {
     readonly id: string;
     readonly identity: string | null;
@@ -20,30 +20,30 @@ export interface LoginRefusal {
   };
 }
 
-/** Turns refusals into events. */
+/** Turns refusals into audit events. */
 export interface LoginRefusals {
   refused(refusal: LoginRefusal): void;
-  /** Writes what was only counted so far. */
+  /** Writes the refusals that were only counted so far. */
   end(): void;
 }
 
-/** How refusals are noted. */
+/** Options of the recorder. */
 export interface LoginRefusalOptions {
   readonly audit: (event: AuditEvent) => void;
   readonly server: string | null;
-  /** The version of the policy that holds. */
+  /** The version of the current policy. */
   readonly policy: () => string | null;
   readonly time: () => number;
 }
 
 /**
- * Whoever can reach us can be refused as often as they like, and must not fill the disk: so many refusals in so long have
- * an event each. Those beyond are counted, by rule and status, and have one event together.
+ * A client can be refused as often as it likes and must not fill the disk: only this many refusals per window get an
+ * event each. Further ones are counted by rule and status, and share one event.
  */
 const MAX_EVENTS = 100;
 const WINDOW_MS = 10_000;
 
-/** Makes it. */
+/** Makes a recorder of refused logins. */
 export function createLoginRefusals({ audit, server, policy, time }: LoginRefusalOptions): LoginRefusals {
   let since = -Infinity;
   let written = 0;
@@ -84,7 +84,7 @@ export function createLoginRefusals({ audit, server, policy, time }: LoginRefusa
   function end(): void {
     if (timer !== null) clearTimeout(timer);
     timer = null;
-    // Of several that share an event only what they have in common is written.
+    // An event for several refusals contains only what they have in common.
     for (const { refusal, times } of counted.values()) {
       const { by, status, rule, reason } = refusal;
       write({ by, status, rule, reason, address: null }, times);
@@ -103,7 +103,7 @@ export function createLoginRefusals({ audit, server, policy, time }: LoginRefusa
         written++;
         return write(refusal, null);
       }
-      // Rules and statuses are ours to choose, and few.
+      // The number of keys is small: the proxy chooses rules and statuses.
       const key = `${refusal.by} ${refusal.status} ${refusal.rule}`;
       const known = counted.get(key);
       if (known === undefined) counted.set(key, { refusal, times: 1 });

@@ -12,14 +12,14 @@ import type { Reporter } from "./log/report.ts";
 /**
  * Something that observers are told. `at` says what it is about.
  *
- * A session is `opened` when it is made: before its first message, except where the server makes it (Streamable HTTP on both
- * sides): there it is opened when the server gives it an id, after `initialize` was judged. It is `introduced` when the
- * handshake is over and client and revision are known. It is `closed` once. A request of 2026-07-28 that comes by HTTP
- * belongs to no session and announces none: it is only `judged`, and says itself who sent it.
+ * A session is `opened` when it is created, before its first message. If the server creates it (Streamable HTTP on both
+ * sides), it is opened when the server assigns an id, after `initialize` was judged. It is `introduced` when the
+ * handshake is complete, so that client and revision are known. It is `closed` once. A request of 2026-07-28 over HTTP
+ * does not belong to a session: it is only `judged`, and says itself who sent it.
  */
 export type Happening =
   | { readonly at: "session"; readonly state: "opened" | "introduced" | "closed"; readonly who: Who }
-  /** What became of a message. The audit has taken it already. */
+  /** The outcome of a message. The audit log has it already. */
   | {
       readonly at: "judged";
       readonly turn: Turn;
@@ -27,7 +27,7 @@ export type Happening =
       readonly outcome: Outcome;
       readonly stamp: PolicyStamp | undefined;
     }
-  /** A message waits for a person to decide, or does not wait any more. */
+  /** A message is held for a decision, or is not held any more. */
   | { readonly at: "held"; readonly held: Held }
   | { readonly at: "released"; readonly held: Held; readonly end: HoldEnd }
   /** A message that was too large to keep. */
@@ -35,50 +35,51 @@ export type Happening =
       readonly at: "lost";
       readonly session: SessionView;
       readonly direction: Direction;
-      /** The id as it was spelled, as latin1; null where it could not be found. */
+      /** The id as it was spelled, as latin1; null if it could not be found. */
       readonly id: string | null;
       readonly bytes: number;
       readonly rule: string;
       readonly stamp: PolicyStamp | undefined;
     }
-  /** Something that is wrong, but with no single message. */
+  /** A problem that does not belong to a single message. */
   | { readonly at: "trouble"; readonly rule: string; readonly text: string }
-  /** Something beside messages was counted: messages are `judged` or `lost`. */
+  /** Something other than a message was counted: messages are `judged` or `lost`. */
   | { readonly at: "counted"; readonly name: CountName; readonly labels: Labels; readonly by: number }
-  /** Another policy holds from now on. */
+  /** Another policy is in force from now on. */
   | { readonly at: "policy"; readonly version: string };
 
-/** Who speaks in a session, as far as that is known at the time. */
+/** The client and server of a session, as far as they are known at the time. */
 export interface Who {
-  /** Our own id of the session, as in the audit log. */
+  /** The proxy's own id of the session, as in the audit log. */
   readonly session: string;
-  /** The id by which client and server know it; null where there is none. */
+  /** The id that client and server use for it; null if there is none. */
   readonly mcpSession: string | null;
-  /** What the client says of itself; null before the handshake. */
+  /** The client's own name and version; null before the handshake. */
   readonly client: ClientInfo | null;
-  /** Whom we let in, whom a trusted header names, or the address; null on stdin. */
+  /** The authenticated identity, the one in a trusted header, or the address; null on stdio. */
   readonly identity: string | null;
   readonly transport: ClientTransport;
-  /** The revision that the handshake settled on; null before it. */
+  /** The negotiated revision; null before the handshake. */
   readonly revision: string | null;
   readonly server: ServerId;
 }
 
-/** Is told what happens. What it throws is logged once and concerns nobody else. */
+/** Is called with each happening. An exception from it is logged once and has no other effect. */
 export type Observer = (happening: Happening) => void;
 
-/** Those who want to know what happens. */
+/** The registered observers. */
 export interface Observers {
-  /** How many there are. Nobody makes a happening where there are none. */
+  /** How many there are. With none, happenings need not be made. */
   readonly size: number;
-  /** Adds one behind the others, and returns how to remove it. */
+  /** Adds an observer after the others, and returns a function that removes it. */
   add(observer: Observer): () => void;
   tell(happening: Happening): void;
 }
 
-/** Keeps observers, and everybody else safe from them. */
+/** Keeps the observers, and isolates everything else from their exceptions. */
 export function createObservers(reporter: Reporter): Observers {
-  let entries: readonly { readonly observe: Observer; hasFailed: boolean }[] = []; // replaced, so that one may leave while it is told
+  // replaced on change, so that an observer may remove itself while it is called
+  let entries: readonly { readonly observe: Observer; hasFailed: boolean }[] = [];
 
   const observers: Observers & { size: number } = {
     size: 0,
@@ -94,7 +95,7 @@ export function createObservers(reporter: Reporter): Observers {
     tell(happening) {
       for (const entry of entries) {
         try {
-          // A function that waits for something may fail later, and nobody else would take notice of that but Node.
+          // An async observer may fail later. Without a handler Node would end the process.
           const result: unknown = entry.observe(happening);
           if (result instanceof Promise) result.catch((error: unknown) => complain(entry, error));
         } catch (error) {
@@ -114,7 +115,7 @@ export function createObservers(reporter: Reporter): Observers {
   return observers;
 }
 
-/** Who speaks in a session by now. */
+/** The client and server of a session, as far as they are known now. */
 export function whoIs(session: SessionView): Who {
   const { id, mcpSession, identity, transport, server } = session;
   const client = session.clientInfo();

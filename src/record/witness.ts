@@ -15,52 +15,58 @@ import type { Reporter } from "./log/report.ts";
 import { createObservers, type Observer, whoIs } from "./observers.ts";
 
 /**
- * Is told all that happens, and tells those who should know: the audit log, which alone may refuse; then the counts and the
- * log for people; then the observers, in the order in which they were added.
+ * Is told everything that happens and passes it on: first to the audit log, which alone may refuse a message; then to
+ * the counters and the log; then to the observers, in the order in which they were added.
  */
 export interface Witness {
-  /** What became of a message; `stamp` is the policy it was judged by. Throws where the message must be audited and is not. */
+  /**
+   * Records the outcome of a message; `stamp` is the policy that judged it. Throws if the message must be audited and
+   * could not be.
+   */
   saw(turn: Turn, decision: Decision, outcome: Outcome, stamp?: PolicyStamp): void;
-  /** A message that was too large to keep. */
+  /** Records a message that was too large to keep. */
   lost(session: SessionView, direction: Direction, gist: Gist, bytes: number, stamp?: PolicyStamp): void;
-  /** A request that was refused for want of permission. */
+  /** Records a request that was refused for lack of authorization. */
   refusedLogin(refusal: LoginRefusal): void;
-  /** Something that is wrong, but with no single message. */
+  /** Reports a problem that does not belong to a single message. */
   trouble(rule: string, text: string): void;
-  /** Counts something beside messages, or adds to a number that people want to know. */
+  /** Counts something other than messages, or adds to a metric. */
   count(name: CountName, labels: Labels, by?: number): void;
-  /** How many messages passed, and how many of the others met which end by which rule. */
+  /** How many messages were forwarded, and how many had another outcome, by verdict and rule. */
   counts(): Record<string, number>;
-  /** A session of a client has begun. */
+  /** Records that a client's session has begun. */
   opened(session: SessionView): void;
-  /** The handshake of a session is over. Says nothing where it was not opened: some handshakes begin no session. */
+  /**
+   * Records that the handshake of a session is complete. Ignored if the session was not opened: some handshakes begin
+   * no session.
+   */
   introduced(session: SessionView): void;
-  /** A session is over. Says so once, and only where it was opened. */
+  /** Records that a session has ended. Only the first call for an opened session counts. */
   closed(session: SessionView): void;
   /** The sessions that are open. */
   sessions(): readonly SessionView[];
-  /** A message waits for a person to decide. */
+  /** Records that a message is held for a decision. */
   held(held: Held): void;
-  /** It does not wait any more: a person has decided, nobody has in time, or the client has gone. */
+  /** Records that it is not held any more: by a decision, by a timeout, or because the client has gone. */
   released(held: Held, end: HoldEnd): void;
-  /** Another policy holds from now on. */
+  /** Records that another policy is in force. */
   changedPolicy(stamp: PolicyStamp): void;
-  /** Adds an observer, and returns how to remove it. */
+  /** Adds an observer, and returns a function that removes it. */
   observe(observer: Observer): () => void;
   /** Closes the sessions that are still open, and writes what was only counted so far. */
   end(): void;
 }
 
-/** How a witness is made. */
+/** Options of a witness. */
 export interface WitnessOptions extends EventClocks {
   readonly reporter: Reporter;
-  /** Takes what is to be audited, or null where nothing is. */
+  /** Takes the events for the audit log; null if there is none. */
   readonly audit: ((event: AuditEvent) => void) | null;
-  /** Whether the messages that simply pass are audited too. */
+  /** Whether messages that are simply forwarded are audited too. */
   readonly auditAll: boolean;
-  /** The server, for what belongs to no session. */
+  /** The server, for events that do not belong to a session. */
   readonly server?: ServerId | null;
-  /** The policy that holds now, for what no policy judged. */
+  /** The current policy, for events that no policy judged. */
   readonly stamp?: () => PolicyStamp | undefined;
   readonly observers?: readonly Observer[];
 }
@@ -95,7 +101,7 @@ export function createWitness(options: WitnessOptions): Witness {
 
   return {
     saw(turn, decision, outcome, stamp) {
-      // First: what cannot be audited may not pass, and then none of this was so.
+      // First, because a message that cannot be audited is refused, and then nothing else may be recorded.
       tellAudit(turn, decision, outcome, stamp);
       const { verdict, rule, about = null, why = null } = decision;
       if (verdict.do === "pass") passed++;

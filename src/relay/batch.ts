@@ -7,7 +7,7 @@ import type { Exchange } from "../session/exchange.ts";
 
 type Pass = (payload: Payload, direction: Direction, exchange: Exchange) => Outcome | Promise<Outcome>;
 
-/** Judges each message of a batch on its own, and puts together what is left of it. */
+/** Judges each message of a batch on its own, and composes a batch of those that remain. */
 export function passBatch(pass: Pass, message: Message, exchange: Exchange): Outcome | Promise<Outcome> {
   const { bytes, ascii, direction } = message;
   const members = listElements(bytes, { start: bytes.indexOf("[", message.start), end: message.end });
@@ -26,7 +26,8 @@ function join(message: Message, members: readonly Span[], outcomes: readonly Out
   const all = outcomes.flatMap((outcome) => outcome.turns ?? []);
   if (outcomes.every((outcome) => outcome.onward === "untouched")) return { ...UNTOUCHED, back, turns: all };
   if (outcomes.every((outcome) => outcome.onward === "nothing")) return { ...NOTHING, back, turns: all };
-  // The links take the calls of these turns for those that the other side answers. What is refused is answered already.
+  // The links expect the other side to answer the calls in these turns. A refused request is already answered, so its
+  // turn opens no call.
   const turns = outcomes.flatMap(({ onward, turns: own = [] }) =>
     onward === "nothing" ? own.map((turn) => ({ ...turn, opens: undefined })) : own,
   );

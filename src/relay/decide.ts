@@ -15,35 +15,37 @@ import { beginTurn, type Turn } from "../session/turn.ts";
 import type { Learner } from "./learn.ts";
 import type { WaitEnds, WaitingRoom } from "./waiting.ts";
 
-/** What decides. A policy may change while we run; each message is judged by one. */
+/** The rules in force. They may be replaced while the proxy runs; each message is judged by one version of them. */
 export interface Rulebook {
   current: Rules;
 }
 
-/** The tool filter and all that comes before it, and the chain behind it. */
+/** The tool filter with everything before it, and the chain of rules after it. */
 export interface Rules {
   readonly policy: Policy;
   readonly chain: Chain | null;
-  /** Whether the filter only watches. What cannot be read, or does not fit its conversation, is refused all the same. */
+  /**
+   * Whether the filter only observes. Messages that cannot be read or do not fit the session are refused all the same.
+   */
   readonly observe: boolean;
-  /** Which policy this is, for the audit log. */
+  /** Identifies the policy in the audit log. */
   readonly stamp?: PolicyStamp;
 }
 
-/** What is needed to decide. */
+/** Options of `createDecide`. */
 export interface DecideOptions {
   readonly session: Session;
   readonly learner: Learner;
   readonly witness: Witness;
   readonly room: WaitingRoom;
-  /** Carries a decision out, by the rules that hold now unless others are given. */
+  /** Carries out a decision, by the current rules unless others are given. */
   readonly settle: (turn: Turn, decision: Decision, rules?: Rules) => Outcome;
 }
 
-/** Decides about a message, all of it by the same rules, and has that carried out. */
+/** Decides on a message, using the same rules throughout, and carries the decision out. */
 export type Decide = (turn: Turn, rules: Rules) => Outcome | Promise<Outcome>;
 
-/** Makes what decides: the filter first, then the chain, and the filter again where the chain changed something. */
+/** Makes a `Decide`: first the filter, then the chain, and the filter again if the chain changed the message. */
 export function createDecide({ session, learner, witness, room, settle }: DecideOptions): Decide {
   function decide(turn: Turn, rules: Rules): Outcome | Promise<Outcome> {
     const decision = judgeFirst(turn, rules, witness);
@@ -57,7 +59,7 @@ export function createDecide({ session, learner, witness, room, settle }: Decide
       case "hide":
       case "edit": {
         if (chain === null) return settle(turn, decision);
-        // What is hidden is not for rules to see either.
+        // Rules must not see hidden items either.
         const { onward } = act(decision.verdict, turn);
         if (typeof onward === "string") return settle(turn, decision);
         const shown: Turn = { ...turn, message: openMessage(whole(onward), turn.message.direction, "allow") };
@@ -75,7 +77,7 @@ export function createDecide({ session, learner, witness, room, settle }: Decide
     }
   }
 
-  /** Goes on with what the chain says, now or when it has said it. */
+  /** Continues with the result of the chain, now or when it is available. */
   function heed(
     turn: Turn,
     walked: Walked | PendingDecision,
@@ -84,7 +86,7 @@ export function createDecide({ session, learner, witness, room, settle }: Decide
     return "stop" in walked ? room.hold(turn, walked.decided, next, { ...ENDS, stop: walked.stop }) : next(walked);
   }
 
-  /** Carries out what the chain made of a message on which nobody else had said no. */
+  /** Carries out the result of the chain for a message that the filter permitted. */
   function follow(turn: Turn, judged: Decision, walked: Walked, rules: Rules): Outcome | Promise<Outcome> {
     const { verdict, note } = walked;
     switch (verdict.do) {
@@ -103,7 +105,7 @@ export function createDecide({ session, learner, witness, room, settle }: Decide
     }
   }
 
-  /** A changed message has to stand before the tool filter as any other. */
+  /** A changed message is judged by the tool filter again. */
   function recheck(turn: Turn, walked: Walked, message: Message, rules: Rules): Outcome {
     const { envelope, bytes } = message;
     let changed: Turn = { ...turn, message };
@@ -120,14 +122,14 @@ export function createDecide({ session, learner, witness, room, settle }: Decide
     return judged.verdict.do === "pass" ? letGo(changed, walked, walked, rules) : settle(changed, judged, rules);
   }
 
-  /** Lets a message go on, and its copies with it. */
+  /** Forwards a message, and sends the copies that rules asked for. */
   function letGo(turn: Turn, decision: Decision, { sendCopies }: Walked, rules: Rules): Outcome {
     const outcome = settle(turn, decision, rules);
     if (outcome.onward !== "nothing") sendCopies?.();
     return outcome;
   }
 
-  /** Answers a request here. Rules about answers hold for ours as for the server's. */
+  /** Answers a request in the proxy. Rules about responses apply to this response as to the server's. */
   function answer(turn: Turn, decision: Decision, rules: Rules): Outcome | Promise<Outcome> {
     const { verdict } = decision;
     const { opens, message, exchange } = turn;
@@ -145,11 +147,11 @@ export function createDecide({ session, learner, witness, room, settle }: Decide
     });
   }
 
-  /** Lets a call wait until the tools are known, and decides then. */
+  /** Holds a call until the tools are known, and then decides. */
   function park(turn: Turn, rules: Rules): Promise<Outcome> | Outcome {
     const { opens, message, exchange } = turn;
     if (opens === undefined || !room.hasRoom(turn)) return settle(turn, UNKNOWN_LIST);
-    // A copy: the message is a part of all that was read with it.
+    // A copy, because the message is part of a larger buffer.
     const kept = whole(Buffer.from(message.bytes.subarray(message.start, message.end)));
     const waiting: Turn = { ...turn, message: openMessage(kept, message.direction, exchange.breaks), came: kept };
     const known = learner.know(waiting).catch((error: unknown) => {
@@ -169,12 +171,12 @@ export function createDecide({ session, learner, witness, room, settle }: Decide
   return decide;
 }
 
-/** What the filter and all before it say. */
+/** The decision of the filter and of everything before it. */
 function judgeFirst(turn: Turn, { policy, observe }: Rules, witness: Witness): Decision {
   const decision = judge(policy, turn);
   const { verdict, rule } = decision;
   if (!observe || verdict.do === "pass" || rule === null || !OF_THE_FILTER.test(rule)) return decision;
-  // A list from memory is no more than what the server would say.
+  // A cached list contains only what the server itself would send.
   if (verdict.do === "reply") return PASS;
   const would = verdict.do === "park" ? (isDeniedByName(policy, turn) ? "deny" : null) : verdict.do;
   if (would === null) return PASS;
@@ -182,7 +184,7 @@ function judgeFirst(turn: Turn, { policy, observe }: Rules, witness: Witness): D
   return { ...PASS, note: `would:${would}:${rule}` };
 }
 
-/** Whether the patterns of the tool filter hide a tool, whatever else the server has: its list is not known yet. */
+/** Whether the patterns of the tool filter alone hide a tool. The server's list is not known yet. */
 function isDeniedByName({ tools }: Policy, { opens }: Turn): boolean {
   if (tools === null || opens?.method.name !== "tools/call" || opens.subject === null) return false;
   const [by] = tools.hiddenBy([opens.subject]);
@@ -191,7 +193,7 @@ function isDeniedByName({ tools }: Policy, { opens }: Turn): boolean {
 
 const OF_THE_FILTER = /^(?:tools|prompts|resources|names|validate)(?::|$)/;
 
-/** The answer to a message that would have to wait where too many wait already. */
+/** The decision on a message that would have to be held when too many are held already. */
 const TOO_MUCH: Decision = {
   verdict: { do: "deny", error: { code: -32000, message: "Too many messages are waiting to be judged" } },
   rule: "chain:too-many-waiting",

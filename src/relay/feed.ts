@@ -1,47 +1,50 @@
 import type { Readable } from "node:stream";
 import { createLineFramer, type LineSink } from "../wire/lines.ts";
 
-/** Somewhere that messages go, and that may have no room for more. */
+/** A destination for messages that may be full. */
 export interface Room {
   readonly isFull: boolean;
   whenReady(resume: () => void): void;
-  /** Lets go what is still to be sent. */
+  /** Writes what is still buffered. */
   flush?(): void;
 }
 
-/** Lines that are taken from a stream as fast as what comes of them can leave. */
+/** Reads lines from a stream only as fast as the resulting messages can be written. */
 export interface Feed {
-  /** Said by the sink when something has left, onward or back. The rest of the chunk waits where there is no room. */
+  /**
+   * Called by the sink when it has sent something, onward or back. If there is no room for more, the rest of the chunk
+   * waits.
+   */
   left(way: "onward" | "back"): void;
 }
 
-/** What a feed is made of. */
+/** Options of a feed. */
 export interface FeedOptions {
   readonly source: Readable;
   readonly maxMessageBytes: number;
   readonly sink: LineSink;
-  /** Where messages go on, and where answers to their sender go. */
+  /** Where messages are forwarded to, and where responses to their sender go. */
   readonly onward: Room;
   readonly back: Room;
-  /** Sees all bytes that come, before anything else does. */
+  /** Receives all incoming bytes before they are processed. */
   readonly tapped?: ((bytes: Buffer) => void) | null | undefined;
-  /** The source has ended, and all of it was taken. */
+  /** Called when the source has ended and everything from it was processed. */
   readonly onEnd: () => void;
 }
 
-/** Begins to take lines from a stream. */
+/** Starts reading lines from a stream. */
 export function createFeed({ source, maxMessageBytes, sink, onward, back, tapped, onEnd }: FeedOptions): Feed {
   const framer = createLineFramer(maxMessageBytes, sink);
-  let answered = false; // since the last rest, something went back
-  let held: Buffer | null = null; // what is left of a chunk while there is no room for what comes of it
+  let answered = false; // whether something was sent back since the last pause
+  let held: Buffer | null = null; // the rest of a chunk while there is no room for its messages
   let isResting = false;
-  let isClosed = false; // nothing more comes
-  let ended = false; // and all of it was taken
+  let isClosed = false; // the source has ended
+  let ended = false; // and everything from it was processed
 
   /**
-   * A slow reader slows the writer: what comes next waits until there is room. The way back is
-   * waited for only where it was used. A server that does not read while it writes would otherwise
-   * make us stop reading it, and all three would wait for each other.
+   * A slow reader slows the writer: the next lines wait until there is room. The way back is waited for only if it was
+   * used. Otherwise a server that does not read while it writes would make the proxy stop reading it, and server, proxy
+   * and client would wait for each other.
    */
   function take(chunk: Buffer): void {
     for (let rest: Buffer | null = chunk; rest !== null;) {
@@ -84,7 +87,7 @@ export function createFeed({ source, maxMessageBytes, sink, onward, back, tapped
   return {
     left(way) {
       if (way === "back") answered = true;
-      // A thousand short questions in one chunk may have a thousand long answers.
+      // A thousand short requests in one chunk may have a thousand long responses.
       if ((way === "back" ? back : onward).isFull) framer.pause();
     },
   };

@@ -7,24 +7,24 @@ import { type Era, META_KEYS } from "../message/protocol.ts";
 import type { Session } from "../session/session.ts";
 import type { Turn } from "../session/turn.ts";
 
-/** Fetches what has to be known before a call can be judged. */
+/** Fetches what must be known before a call can be judged. */
 export interface Learner {
-  /** Resolves when all is known that this turn needs; rejects when the tools cannot be had. */
+  /** Resolves when everything that this turn needs is known; rejects if the tools cannot be fetched. */
   know(turn: Turn): Promise<void>;
-  /** The same for an era, with the `_meta` that its requests need. */
+  /** Fetches the tools of an era. `meta` is the `_meta` that its requests need. */
   fetch(era: Era, meta: string | null): Promise<void>;
 }
 
-/** How a learner is made. */
+/** Options of a learner. */
 export interface LearnerOptions {
   readonly session: Session;
-  /** For the whole list, all pages. */
+  /** The timeout for the whole list, all pages together. */
   readonly timeoutMs: number;
-  /** Whether it has to be known as well what the server says of a tool that it does not have. */
+  /** Whether the server's response for an unknown tool must be known too. */
   readonly mirrors?: () => boolean;
 }
 
-/** Makes a learner. Turns that need the same list wait for one fetch. */
+/** Makes a learner. Turns that need the same list share one fetch. */
 export function createLearner({ session, timeoutMs, mirrors = () => false }: LearnerOptions): Learner {
   const running = new Map<Era, Promise<void>>();
   const asking = new Map<Era, Promise<void>>();
@@ -57,7 +57,9 @@ export function createLearner({ session, timeoutMs, mirrors = () => false }: Lea
   };
 }
 
-/** Asks for page after page until the catalogue has them all. Pages are learnt as they pass through the session. */
+/**
+ * Requests page after page until the catalogue is complete. The session adds each page to the catalogue as it arrives.
+ */
 async function fetchTools(session: Session, era: Era, meta: string | null, timeoutMs: number): Promise<void> {
   const until = session.now() + timeoutMs;
   let cursor: string | null = null;
@@ -74,13 +76,13 @@ async function fetchTools(session: Session, era: Era, meta: string | null, timeo
       throw new Error(`the server answered with ${describeError(answer) ?? "something else than a result"}`);
     }
     if (version === before) throw new Error("the server's answer is not a list of tools");
-    // Undefined when the list changed meanwhile: begin again.
+    // Undefined if the list changed meanwhile: begin again.
     cursor = next ?? null;
   }
   throw new Error(`more than ${MAX_PAGES} pages`);
 }
 
-/** Asks for a tool that nobody has. Null where there is no answer that could be repeated. */
+/** Calls a tool that does not exist. Null if there is no response that can be repeated. */
 export async function askForNothing(
   session: Session,
   era: Era,
@@ -110,7 +112,7 @@ function composeParams(meta: string | null, cursor: string | null): string {
   return `{${members.join(",")}}`;
 }
 
-/** What a request of the stateless era must say about its sender: what the client itself says. */
+/** The `_meta` that a request of the stateless era must have: a copy of the client's own. */
 function metaOf(turn: Turn, era: Era): string | null {
   const { bytes, envelope } = turn.message;
   if (era === "stateful" || envelope.kind !== "request" || envelope.params === null) return null;

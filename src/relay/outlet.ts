@@ -1,32 +1,44 @@
 import { Socket } from "node:net";
 import type { Writable } from "node:stream";
 
-/** One end of the relay that bytes leave by. Several may write to it; all of them wait when it is full. */
+/** One output of the relay. Several writers may share it; all of them wait when it is full. */
 export interface Outlet {
-  /** Whether writing more should wait. */
+  /** Whether writers should wait. */
   readonly isFull: boolean;
-  /** Nothing more can be written: the reader is gone, or we are done. */
+  /** Whether nothing more can be written: the reader is gone, or the output was ended. */
   readonly isClosed: boolean;
-  /** Part of a buffer, from `start` to `end`. Neighbours in one buffer leave in one write, at the next flush. */
+  /**
+   * Forwards part of a buffer, from `start` to `end`. Adjacent parts of one buffer leave in one write at the next
+   * flush.
+   */
   forward(bytes: Buffer, start: number, end: number): void;
-  /** A message of ours: its bytes and the newline after it. Leaves at once, after all that came before it. */
+  /**
+   * Writes a message that the proxy composed, with a newline after it. It is written at once, after everything before
+   * it.
+   */
   writeLine(payload: Buffer): void;
-  /** A line like that, which leaves with all others of this turn of the event loop in one write. */
+  /** Writes such a line together with all others of this turn of the event loop, in one write. */
   joinLine(payload: Buffer): void;
-  /** Bytes of ours. They leave at once, after all that came before them. */
+  /** Writes bytes at once, after everything before them. */
   write(bytes: Buffer): void;
   flush(): void;
   /** Calls back once, when there is room again or nothing more can be written. */
   whenReady(resume: () => void): void;
-  /** Lets what was written leave, and ends. */
+  /** Writes what is buffered, and ends the stream. */
   end(): void;
 }
 
-/** More than this waiting in a stream makes its writers wait. Above the 16 kB from which on streams tell when they drain. */
+/**
+ * Writers have to wait when more bytes than this are buffered in the stream. It is above the 16 kB from which streams
+ * emit `drain`.
+ */
 const MAX_QUEUED_BYTES = 65_536;
 const LF = 0x0a;
 
-/** Makes an outlet of a stream. `onBroken` is called once if its reader goes away; `tapped` sees all bytes that are written. */
+/**
+ * Makes an outlet for a stream. `onBroken` is called once if the reader goes away; `tapped` receives all bytes that are
+ * written.
+ */
 export function createOutlet(
   stream: Writable,
   onBroken: (error: Error) => void,
@@ -34,12 +46,12 @@ export function createOutlet(
 ): Outlet {
   let waiting: (() => void)[] = [];
 
-  // What is to be forwarded: one piece of one buffer.
+  // What is to be forwarded: one range of one buffer.
   let run: Buffer | null = null;
   let runStart = 0;
   let runEnd = 0;
 
-  // Lines that leave when all that has come in now has been looked at.
+  // Lines that are written when all input received so far has been processed.
   let lines: Buffer[] = [];
   let lineBytes = 0;
 
@@ -74,7 +86,7 @@ export function createOutlet(
     if (outlet.isClosed) return;
     if (tapped !== null) tapped(bytes);
     stream.write(bytes);
-    // Not what write() says: it says no to every large chunk, also to one that is gone already.
+    // The result of write() is not used: it is false for every large chunk, even for one that has been written already.
     if (stream.writableLength > MAX_QUEUED_BYTES) outlet.isFull = true;
   }
 
@@ -89,7 +101,7 @@ export function createOutlet(
     release();
   });
 
-  // Plain members: an object with getters of its own is kept until a full collection, and there is one for every stream.
+  // Plain members: V8 keeps an object with its own getters until a full collection, and there is one for every stream.
   const outlet: Outlet & { isFull: boolean; isClosed: boolean } = {
     isFull: false,
     isClosed: false,
@@ -137,12 +149,13 @@ export function createOutlet(
 }
 
 /**
- * Calls back when a stream has something to write and nothing of it has left for `limitMs`, or at most twice that. A slow
- * reader is no reason to give up. But what it reads is seen only when the system asks for more, and for a Unix socket that
- * is when three quarters of its buffer were read, some 160 kB: the limit must leave a slow reader time for that.
+ * Calls back when a stream has bytes to write and none of them has left for `limitMs`, or at most twice that. A slow
+ * reader is not a reason to give up. But the proxy notices reading only when the system asks for more, and for a Unix
+ * socket that happens after three quarters of its buffer were read, some 160 kB: the limit must leave a slow reader
+ * time for that.
  */
 export function whenStuck(stream: Writable, limitMs: number, tell: () => void): void {
-  // Pipes and sockets know when the last byte left, also of a large write.
+  // Pipes and sockets know when the last byte was written, even of a large write.
   if (stream instanceof Socket) {
     stream.setTimeout(limitMs, () => {
       if (stream.writableLength > 0) tell();

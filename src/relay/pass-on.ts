@@ -4,8 +4,8 @@ import type { Exchange } from "../session/exchange.ts";
 import type { Passage } from "./passage.ts";
 
 /**
- * Asks what becomes of a message and has that carried out: at once, or when it is known. Where either goes wrong, the
- * message does not pass, and whoever waits is told so by the same way.
+ * Has a message judged and calls `carry` with the outcome: at once, or when it is known. If either step fails, the
+ * message is not forwarded, and `carry` is called with an error for the open call.
  */
 export function passOn(
   passage: Passage,
@@ -26,7 +26,8 @@ export function passOn(
     try {
       carry(instead);
     } catch (another) {
-      passage.fail(payload, direction, exchange, another, NOTHING); // there is no way to tell anybody but the log
+      // the error cannot be sent to a peer, so it is only logged
+      passage.fail(payload, direction, exchange, another, NOTHING);
     }
   };
   const outcome = passage.pass(payload, direction, exchange);

@@ -20,33 +20,39 @@ import { createDecide, type Rulebook, type Rules } from "./decide.ts";
 import type { Learner } from "./learn.ts";
 import { createWaitingRoom } from "./waiting.ts";
 
-/** What becomes of the messages of one conversation. Every link asks it one question per message. */
+/** Decides what happens to each message of one session. Every link calls it once per message. */
 export interface Passage {
-  /** No promise is made unless the message has to wait. */
+  /** Returns a promise only if the message has to be held. */
   pass(payload: Payload, direction: Direction, exchange: Exchange): Outcome | Promise<Outcome>;
-  /** What becomes of one that was too large to keep: whoever waits is told. */
+  /** Handles a message that was too large to keep: the open call, if there is one, is answered with an error. */
   lose(gist: Gist, bytes: number, direction: Direction, exchange: Exchange): Outcome;
-  /** What becomes of one that we failed on ourselves, perhaps after it was judged: it does not pass, and whoever waits is told. */
+  /**
+   * Handles a message on which the proxy itself failed, perhaps after it was judged: the message is not forwarded, and
+   * the open call is answered with an error.
+   */
   fail(payload: Payload, direction: Direction, exchange: Exchange, error: unknown, judged: Outcome): Outcome;
-  /** The answer for one who waits in vain; null where it is not waited for any more, or where it was our own. */
+  /**
+   * The error response for a call that will not be answered; null if it is not open any more, or if it was the proxy's
+   * own.
+   */
   giveUpOn(call: Call, direction: Direction, error: WireError): Buffer | null;
-  /** The answers for all who still wait in one direction, when nobody will answer them any more. */
+  /** The error responses for all open calls in one direction, when they will not be answered any more. */
   giveUp(direction: Direction, error: WireError): Buffer[];
 }
 
-/** What a passage is made of. */
+/** Options of a passage. */
 export interface PassageOptions {
   readonly session: Session;
   readonly rulebook: Rulebook;
   readonly learner: Learner;
   readonly witness: Witness;
-  /** How many bytes of messages may wait for something at once. */
+  /** How many bytes of messages may be held at once. */
   readonly maxParkedBytes: number;
-  /** How deep a message may be nested. */
+  /** How deeply a message may be nested. */
   readonly maxDepth?: number | undefined;
 }
 
-/** Puts the rooms in a row: message, session, policy, action. */
+/** Connects the steps: message, session, policy, action. */
 export function createPassage(options: PassageOptions): Passage {
   const { session, rulebook, learner, witness, maxParkedBytes, maxDepth } = options;
   const room = createWaitingRoom({
@@ -79,7 +85,7 @@ export function createPassage(options: PassageOptions): Passage {
     error: unknown,
     judged: Outcome,
   ): Outcome {
-    // By its name: the parts of the command that are loaded late have classes of their own.
+    // Compared by name: chunks of the command that are loaded later have their own copies of the class.
     if (error instanceof Error && error.name === "Unaudited") witness.trouble(UNAUDITED_RULE, error.message);
     else witness.trouble("internal", error instanceof Error ? (error.stack ?? error.message) : String(error));
     if (judged.turns !== undefined) return takeBack(judged, judged.turns, direction);
@@ -88,9 +94,9 @@ export function createPassage(options: PassageOptions): Passage {
     return tell(reader.end(), direction, exchange, INTERNAL, INTERNAL);
   }
 
-  /** Tells those who wait because of a message that was judged, and does not pass after all. */
+  /** Answers the open calls of a message that was judged and is not forwarded after all. */
   function takeBack(judged: Outcome, turns: readonly Turn[], direction: Direction): Outcome {
-    // Where there was nothing but an answer of ours to carry, it is the answer that did not arrive.
+    // If the outcome was only a response to the sender, it is this response that was not sent.
     const isUnanswered = judged.onward === "nothing" && judged.back !== null;
     const back = turns.flatMap(({ opens }) => {
       if (opens === undefined) return [];
@@ -102,7 +108,10 @@ export function createPassage(options: PassageOptions): Passage {
     return { onward: composeBatch(onward) ?? "nothing", back: composeBatch(back), turns };
   }
 
-  /** Tells whoever waits for a message that will not come: its sender, or the one it was an answer for. */
+  /**
+   * Sends an error for a message that was lost: to its sender if it was a request, to the peer that waits if it was a
+   * response.
+   */
   function tell(
     { id, like }: Gist,
     direction: Direction,
@@ -112,7 +121,7 @@ export function createPassage(options: PassageOptions): Passage {
   ): Outcome {
     if (id === null || like === "neither") return NOTHING;
     if (like === "request") {
-      // Not under an id that is in use: it would be taken for the other's answer.
+      // An id that is in use must not be repeated: the error would be taken for the response to the other request.
       const isTaken = session.calls[direction].find(id.key) !== undefined;
       return { onward: "nothing", back: composeError(isTaken ? null : id, sender) };
     }
@@ -124,7 +133,7 @@ export function createPassage(options: PassageOptions): Passage {
     return NOTHING;
   }
 
-  /** Refuses a batch. Whoever waits for an answer in it gets an error instead. */
+  /** Refuses a batch. Requests that a response in it would have answered get an error instead. */
   function refuseBatch(turn: Turn): Outcome | Promise<Outcome> {
     const { message, exchange } = turn;
     const { bytes, start, end, direction } = message;
@@ -146,13 +155,14 @@ export function createPassage(options: PassageOptions): Passage {
       }
       return table.size() > 0 && ++looked < MAX_LOOKED_AT;
     });
-    // Over HTTP the one who waits on this stream is told there. On a stream for all, each is told on its own.
+    // Over HTTP the errors go to the client that waits on this stream. On a shared stream each error is sent as its own
+    // message.
     if (exchange.answerable !== null) return { ...outcome, onward: composeBatch(errors) ?? outcome.onward };
     for (const error of errors) session.say(direction, error);
     return outcome;
   }
 
-  /** Carries a decision out, and keeps the book of who waits for what. */
+  /** Carries out a decision, and updates the table of open calls. */
   function settle(turn: Turn, decision: Decision, rules: Rules = rulebook.current): Outcome {
     const { verdict } = decision;
     if (verdict.do === "park") return settle(turn, UNKNOWN_LIST, rules);
@@ -164,7 +174,7 @@ export function createPassage(options: PassageOptions): Passage {
       return NOTHING;
     }
     const outcome = act(verdict, turn);
-    // Before the book is changed: should it fail, the message is refused, and nothing is in the book.
+    // Before the table is changed: if the audit fails, the message is refused and the table stays as it was.
     witness.saw(turn, decision, outcome, rules.stamp);
     if (answers !== undefined) session.calls[opposite(direction)].close(answers);
     if (opens !== undefined && outcome.onward !== "nothing") session.calls[direction].open(opens);
@@ -176,9 +186,9 @@ export function createPassage(options: PassageOptions): Passage {
     return { onward: outcome.onward, back: outcome.back, turns: [turn], rule: decision.rule };
   }
 
-  /** Ends the wait of a message that goes nowhere any more. */
+  /** Stops holding a message that will not be forwarded any more. */
   function release(call: Call, direction: Direction, decision: Decision | null): void {
-    // A call that is held here was not sent yet, or was answered: no other answer can come for its id.
+    // A held call was not sent yet, or was answered already: no other response can arrive for its id.
     if (call.parked) session.calls[direction].close(call);
     else session.calls[direction].abandon(call);
     const held = room.release(call);
@@ -186,7 +196,7 @@ export function createPassage(options: PassageOptions): Passage {
     try {
       witness.saw(held.turn, decision ?? held.lost, NOTHING, rulebook.current.stamp);
     } catch (error) {
-      witness.trouble("internal", String(error)); // the others who wait are told all the same
+      witness.trouble("internal", String(error)); // other open calls must be answered all the same
     }
   }
 
@@ -214,7 +224,7 @@ export function createPassage(options: PassageOptions): Passage {
   };
 }
 
-/** So many messages of a refused batch are looked at. */
+/** At most this many messages of a refused batch are examined. */
 const MAX_LOOKED_AT = 10_000;
 
 const INVALID: WireError = { code: -32000, message: "Invalid response" };

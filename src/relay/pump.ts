@@ -9,36 +9,36 @@ import { createFeed } from "./feed.ts";
 import type { Outlet } from "./outlet.ts";
 import type { Passage } from "./passage.ts";
 
-/** One direction of a conversation over lines. */
+/** One direction of a session over lines. */
 export interface Pipe {
   readonly direction: Direction;
   readonly source: Readable;
-  /** Where messages go on. */
+  /** Where messages are forwarded to. */
   readonly onward: Outlet;
-  /** Where answers to their sender go. */
+  /** Where responses to their sender go. */
   readonly back: Outlet;
-  /** Sees all bytes that come from the source. */
+  /** Receives all bytes that come from the source. */
   readonly tapped?: ((bytes: Buffer) => void) | undefined;
 }
 
-/** What a pump needs beside its pipe. */
+/** Options of a pump. */
 export interface PumpOptions {
   readonly passage: Passage;
   readonly exchange: Exchange;
   readonly witness: Pick<Witness, "trouble">;
   readonly maxMessageBytes: number;
-  /** Bytes of a message that is too large after which it is given up, also where it has not ended. */
+  /** The proxy stops reading a message that is too large after this many bytes, even if the message has not ended. */
   readonly maxBufferBytes?: number | undefined;
 }
 
 /**
- * Carries one direction of a conversation, message by message, until its source ends and nothing
- * it brought is waiting any more. Neighbours that pass leave in one write.
+ * Relays one direction of a session, message by message, until its source has ended and none of its messages is held
+ * any more. Adjacent messages that are forwarded unchanged leave in one write.
  */
 export function pump({ direction, source, onward, back, tapped }: Pipe, options: PumpOptions): Promise<void> {
   const { passage, exchange, witness, maxMessageBytes, maxBufferBytes } = options;
   let parked = 0;
-  let ended = false; // nothing more comes, and all of it was taken
+  let ended = false; // the source has ended, and everything from it was processed
   const { promise: done, resolve: finish } = withResolvers();
 
   function carry({ onward: bytes, back: answer }: Outcome): void {
@@ -69,7 +69,7 @@ export function pump({ direction, source, onward, back, tapped }: Pipe, options:
       if (isBlank(bytes, start, end)) return;
       const payload = { bytes, start, end: end - 1, ascii };
       const outcome = passage.pass(payload, direction, exchange);
-      if (outcome === UNTOUCHED) onward.forward(bytes, start, end); // most of them
+      if (outcome === UNTOUCHED) onward.forward(bytes, start, end); // the most common case
       else if (outcome instanceof Promise) wait(outcome, payload);
       else {
         if (outcome.onward === "untouched") onward.forward(bytes, start, end);

@@ -1,16 +1,16 @@
 import { nameConnection, type Tap, type TapSide } from "../wire/tap.ts";
 
-/** What a tap is told of one pair of byte streams. */
+/** Reports one pair of byte streams to a tap. */
 export interface TappedPair {
-  /** Bytes that came. */
+  /** Bytes that were received. */
   readonly in: (bytes: Buffer) => void;
   /** Bytes that were sent. */
   readonly out: (bytes: Buffer) => void;
-  /** Nothing more comes. */
+  /** The streams have ended. */
   readonly end: () => void;
 }
 
-/** Lets a tap see a pair of streams; null where none is attached. */
+/** Connects a tap to a pair of streams; null if no tap is attached. */
 export function tapPair(tap: Tap | null, side: TapSide, kind: "stdio" | "child"): TappedPair | null {
   if (tap === null) return null;
   const connection = nameConnection(kind);

@@ -6,14 +6,14 @@ import type { Exchange } from "../session/exchange.ts";
 import type { Session } from "../session/session.ts";
 import type { Turn } from "../session/turn.ts";
 
-/** Where messages wait beside the road. */
+/** Holds messages that have to wait. */
 export interface WaitingRoom {
-  /** Whether one of this size would find room. */
+  /** Whether there is room for this message. */
   hasRoom(turn: Turn): boolean;
   /**
-   * Lets a message wait; the conversation goes on around it. The id of a request is taken meanwhile, and that of an
-   * answer is not waited for any more. The wait ends early when the call is cancelled or given up, and when its client has
-   * gone.
+   * Holds a message while the session continues. Meanwhile the id of a held request is in use, and the call of a held
+   * response does not wait for another one. The wait ends early when the call is cancelled or given up, or when its
+   * client has disconnected.
    */
   hold<Value>(
     turn: Turn,
@@ -21,34 +21,34 @@ export interface WaitingRoom {
     next: (value: Value) => Outcome | Promise<Outcome>,
     ends: WaitEnds,
   ): Promise<Outcome>;
-  /** Ends the wait of a message that goes nowhere any more, and says which one that was. */
+  /** Stops holding a message that will not be forwarded any more, and returns it. */
   release(call: Call): { readonly turn: Turn; readonly lost: Decision } | undefined;
 }
 
-/** How the wait of a message ends, other than by what it waits for. */
+/** What to do when a wait ends for another reason than the promise. */
 export interface WaitEnds {
-  /** The decision where there is no room for it to wait. */
+  /** The decision if there is no room to hold the message. */
   readonly noRoom: Decision;
-  /** The decision, for the audit log, where the conversation ends meanwhile. */
+  /** The decision for the audit log if the session ends meanwhile. */
   readonly lost: Decision;
   /**
-   * Ends what is waited for, where the wait ends early. Until that has ended it keeps the message, and the message takes its
-   * room.
+   * Stops the pending work if the wait ends early. Until that work has ended it keeps the message in memory, so the
+   * message still counts.
    */
   readonly stop?: () => void;
 }
 
-/** What a waiting room needs. */
+/** Options of a waiting room. */
 export interface WaitingRoomOptions {
   readonly session: Session;
   readonly maxParkedBytes: number;
   readonly settle: (turn: Turn, decision: Decision) => Outcome;
-  /** The client has gone that sent this request, which is held here: its wait is to be ended. */
+  /** Called when the client of a held request has disconnected. The wait is to be ended. */
   readonly leave: (call: Call, direction: Direction) => void;
   readonly fail: (payload: Payload, direction: Direction, exchange: Exchange, error: unknown) => Outcome;
 }
 
-/** Makes a waiting room for one conversation. */
+/** Makes a waiting room for one session. */
 export function createWaitingRoom({
   session,
   maxParkedBytes,
@@ -73,7 +73,7 @@ export function createWaitingRoom({
     const { bytes, start, end, direction, ascii } = message;
     if (!hasRoom(turn)) {
       stop?.();
-      until.catch(() => {}); // nobody waits for it, nor for its failure
+      until.catch(() => {}); // the result is not used, and its failure is ignored
       return settle(turn, noRoom);
     }
     const call = opens ?? answers;
@@ -98,12 +98,12 @@ export function createWaitingRoom({
     if (presence?.destroyed === true) onGone();
     try {
       const value = await Promise.race([until, released]);
-      // Withdrawn, or answered when the conversation ended.
+      // Cancelled, or answered when the session ended.
       if (value === RELEASED) stop?.();
       if (value === RELEASED || (call !== undefined && parked.get(call)?.turn !== turn)) return NOTHING;
       leave();
       const outcome = await next(value);
-      // What is sent on has to be at hand: those who brought it have gone on.
+      // The bytes must be part of the outcome: the caller no longer has them.
       return outcome.onward === UNTOUCHED.onward
         ? { ...outcome, onward: bytes.subarray(start, end), isUnchanged: true }
         : outcome;
@@ -135,7 +135,7 @@ export function createWaitingRoom({
   };
 }
 
-/** What a message takes up while it waits. A small one keeps others alive that were read with it. */
+/** How much memory a held message counts for. A small message keeps the whole buffer alive that it was read with. */
 function sizeOf({ message }: Turn): number {
   return Math.max(message.end - message.start, LEAST_BYTES);
 }

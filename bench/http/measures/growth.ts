@@ -5,7 +5,7 @@ import { callAtOnce, callInTurn } from "../client.ts";
 import { CONNECTIONS } from "../rates.ts";
 import { type HttpStage, openSessions, type Served } from "../stage.ts";
 
-/** HTTP on both sides: what a call costs with ever more sessions, calls going to each of them in turn. */
+/** HTTP on both sides: the cost of a call with a growing number of sessions, which are used in turn. */
 export const growth: Measure<HttpStage> = {
   name: "growth",
   variants: ["fairlead"],
@@ -18,7 +18,7 @@ export const growth: Measure<HttpStage> = {
       });
       for (let part = 0; part < WARM_PARTS; part++) {
         await stage.inTurn(served.values(), async ({ sessions }) => {
-          // Opening a session is work too, by which V8 compiles: who has opened fewer makes more calls.
+          // Opening a session makes V8 compile code too: a variant that has opened fewer sessions makes more calls.
           const instead = 2 * ((COUNTS.at(-1) ?? 0) - sessions.length);
           await callAtOnce(sessions, CONNECTIONS, (WARM_CALLS + instead) / WARM_PARTS);
         });
@@ -49,16 +49,16 @@ function spent({ server }: Served): number {
   return processorTime(between(server.pid ?? 0));
 }
 
-/** The same sessions, beginning elsewhere: a block does not reach all of a thousand. */
+/** The same sessions in rotated order: one block does not use all of a thousand sessions. */
 function rotated<Thing>(things: readonly Thing[], by: number): Thing[] {
   const from = by % things.length;
   return [...things.slice(from), ...things.slice(0, from)];
 }
 
-/** How many sessions. */
+/** The numbers of sessions. */
 export const COUNTS: readonly number[] = [1, 10, 100, 1000];
 
-/** What so many are called in the table. */
+/** The title of a number of sessions in the table. */
 export function nameCount(count: number): string {
   return count === 1 ? "1 session" : `${count.toLocaleString("en")} sessions`;
 }

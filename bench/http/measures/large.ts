@@ -4,7 +4,7 @@ import { fetchBytes } from "../client.ts";
 import { openConnection } from "../connection.ts";
 import type { HttpStage } from "../stage.ts";
 
-/** HTTP on both sides: answers of 1 MB, from the request to the last byte. */
+/** HTTP on both sides: responses of 1 MB, from the request to the last byte. */
 export const large: Measure<HttpStage> = {
   name: "large",
   variants: ["direct", "nginx", "bare", "fairlead"],

@@ -5,7 +5,7 @@ import { callInTurn } from "../client.ts";
 import { fewer } from "../rates.ts";
 import type { HttpStage } from "../stage.ts";
 
-/** HTTP on both sides, one connection, one call at a time: what somebody waits for an answer. */
+/** HTTP on both sides, one connection, one call at a time: how long a client waits for a response. */
 export const latency: Measure<HttpStage> = {
   name: "latency",
   variants: ["direct", "nginx", "bare", "fairlead", "mcp-proxy"],
@@ -22,7 +22,7 @@ export const latency: Measure<HttpStage> = {
       const before = new Map([...served.keys()].map((variant) => [variant, spent(variant)]));
       for (let block = 0; block < BLOCKS; block++) {
         await stage.inTurn(served, async ([variant, { sessions }]) => {
-          // The first calls find a new connection, and caches full of others' data.
+          // The first calls use a new connection, and caches full of other processes' data.
           times.get(variant)?.push(...(await callInTurn(sessions, SETTLE + fewer(variant, BLOCK))).subarray(SETTLE));
         });
       }

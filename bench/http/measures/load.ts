@@ -3,7 +3,7 @@ import { callAtOnce } from "../client.ts";
 import { CONNECTIONS, noteRates } from "../rates.ts";
 import type { HttpStage } from "../stage.ts";
 
-/** HTTP on both sides, many connections with a session each: how many calls are answered in a second. */
+/** HTTP on both sides, many connections with a session each: how many calls are answered per second. */
 export const load: Measure<HttpStage> = {
   name: "load",
   variants: ["direct", "nginx", "bare", "fairlead", "mcp-proxy"],

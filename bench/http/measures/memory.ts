@@ -5,7 +5,7 @@ import { callAtOnce } from "../client.ts";
 import { CONNECTIONS } from "../rates.ts";
 import { type HttpStage, openSessions } from "../stage.ts";
 
-/** HTTP on both sides: the private memory of the processes in between, after many calls. */
+/** HTTP on both sides: the private memory of the processes between client and server, after many calls. */
 export const memory: Measure<HttpStage> = {
   name: "memory",
   variants: ["nginx", "bare", "fairlead"],

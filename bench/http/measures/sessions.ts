@@ -8,7 +8,7 @@ import { CONNECTIONS } from "../rates.ts";
 import type { Server } from "../server.ts";
 import { type HttpStage, openSessions } from "../stage.ts";
 
-/** HTTP on both sides: what a session takes that is open and does nothing, without and with a stream. */
+/** HTTP on both sides: the memory of an idle session, without and with a stream. */
 export const sessions: Measure<HttpStage> = {
   name: "sessions",
   variants: ["fairlead"],
@@ -28,7 +28,7 @@ export const sessions: Measure<HttpStage> = {
   },
 };
 
-/** The private memory when work has been done and garbage has been collected: twice, because some is freed a turn later. */
+/** The private memory after some work and garbage collection: twice, because some memory is freed a turn later. */
 async function settle({ pid }: Server, session: Session): Promise<number> {
   await callAtOnce([session], CONNECTIONS, CALLS);
   for (let time = 0; time < 2; time++) {

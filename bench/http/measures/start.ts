@@ -4,7 +4,7 @@ import { openFirst } from "../client.ts";
 import { findPort } from "../server.ts";
 import type { HttpStage } from "../stage.ts";
 
-/** HTTP on both sides, the server running: from starting the process to the first answered `tools/list`. */
+/** HTTP on both sides with a running server: from starting the process to the first response to `tools/list`. */
 export const start: Measure<HttpStage> = {
   name: "start",
   variants: ["direct", "nginx", "bare", "fairlead", "mcp-proxy"],

@@ -4,7 +4,7 @@ import type { Peer } from "../../peer.ts";
 import { CONNECTIONS, noteRates } from "../rates.ts";
 import type { HttpStage } from "../stage.ts";
 
-/** A stdio client of an HTTP server, with many calls under way. */
+/** A stdio client of an HTTP server, with many open calls. */
 export const toHttp: Measure<HttpStage> = {
   name: "to-http",
   variants: ["bare", "fairlead", "mcp-remote", "supergateway"],
@@ -18,7 +18,7 @@ export const toHttp: Measure<HttpStage> = {
   },
 };
 
-/** Keeps calls under way until `count` are answered, in whatever order. Returns how long all took, in milliseconds. */
+/** Keeps calls open until `count` are answered, in any order. Returns the total time in milliseconds. */
 async function callAhead(peer: Peer, count: number): Promise<number> {
   const open = new Set<string>();
   const heard: Buffer[] = [];
@@ -43,7 +43,7 @@ async function callAhead(peer: Peer, count: number): Promise<number> {
   send(CONNECTIONS);
   await all;
   const time = performance.now() - began;
-  // Only now, so that looking costs none of the time.
+  // Checked only now, so that it does not count.
   for (const line of Buffer.concat(heard).toString("latin1").trimEnd().split("\n")) {
     const id = /"id":(\d+)/.exec(line)?.[1] ?? "";
     if (!open.delete(id) || !line.includes("hello")) throw new Error(`no answer to any call: ${line}`);

@@ -3,7 +3,7 @@ import { callAtOnce } from "../client.ts";
 import { CONNECTIONS, noteRates } from "../rates.ts";
 import type { HttpStage } from "../stage.ts";
 
-/** HTTP clients of a stdio server: many connections, and one session, so that there is one server everywhere. */
+/** HTTP clients of a stdio server: many connections and one session, so that every variant has one server. */
 export const toStdio: Measure<HttpStage> = {
   name: "to-stdio",
   variants: ["bare", "fairlead", "mcp-proxy", "supergateway"],

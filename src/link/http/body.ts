@@ -3,13 +3,13 @@ import { createPieces, type Pieces } from "../../wire/pieces.ts";
 import type { Claim } from "../budget.ts";
 import { MAX_UNCOUNTED_BYTES, requestMemory } from "../memory.ts";
 
-/** What became of a body: its bytes, or why there are none. */
+/** The bytes of a body, or why it could not be read. */
 export type Body = Buffer | "too-large" | "no-room";
 
 /**
- * Reads the body of a request whose Content-Length is `length`, at most `maxBytes` of it. Calls back once, and not at all
- * where the client is gone. What it takes up is counted until the request is over, or `sent` says that it has left. Where
- * there is no room for it, the client has to wait, and is refused if that takes too long.
+ * Reads the body of a request whose Content-Length is `length`, at most `maxBytes` of it. Calls back once, or never if
+ * the client has disconnected. Its memory is counted until the request ends or `sent` is called. If memory is short,
+ * the client has to wait, and is refused if that takes too long.
  */
 export function readBody(
   { request, response }: { readonly request: IncomingMessage; readonly response: ServerResponse },
@@ -21,7 +21,7 @@ export function readBody(
   if (length !== null && Number(length) <= MAX_UNCOUNTED_BYTES) return readSmall(request, done);
   const pieces = createPieces();
   let isOver = false;
-  let burst = 0; // pieces that came since other connections had their turn
+  let burst = 0; // chunks read since other connections had their turn
   let claim: Claim | null = null; // most bodies are too small to be counted
   const release = (): void => claim?.release();
 
@@ -60,8 +60,9 @@ export function readBody(
   });
 
   /**
-   * Reads on only after the others. libuv reads a socket up to 32 times before it looks at the next one, and each read may
-   * bring ten thousand tiny pieces. Node resumes the socket by itself with the next piece, so it is paused again each time.
+   * Lets other connections read first. libuv reads a socket up to 32 times before it turns to the next one, and each
+   * read may contain ten thousand tiny chunks. Node resumes the socket itself with the next chunk, so it is paused
+   * again each time.
    */
   function giveOthersATurn(): void {
     const { socket } = request;
@@ -71,18 +72,19 @@ export function readBody(
     setImmediate(() => {
       burst = 0;
       socket.off("resume", stayPaused);
-      // Also where the request itself is paused, for want of memory: Node would not resume the socket when the request is.
+      // Also if the request itself is paused because memory is short: Node would not resume the socket together with
+      // the request.
       socket.resume();
     });
   }
 
   function forget(): void {
-    pieces.release(nothing); // the request may go on, and with it all that listens to it
+    pieces.release(nothing); // the request may continue, and its listeners keep the pieces
     release();
   }
 }
 
-/** Reads a body that is too small to be counted, and nearly always comes in one piece. */
+/** Reads a body that is too small to be counted. It nearly always arrives in one chunk. */
 function readSmall(request: IncomingMessage, done: (body: Buffer, sent: () => void) => void): void {
   let first: Buffer | null = null;
   let pieces: Pieces | null = null;
@@ -99,7 +101,7 @@ function readSmall(request: IncomingMessage, done: (body: Buffer, sent: () => vo
 }
 
 const NOTHING = Buffer.alloc(0);
-/** Pieces of one body after which other connections have their turn. */
+/** How many chunks of one body are read before other connections have their turn. */
 const MAX_PIECES_PER_TURN = 1000;
 
 function nothing(): void {}

@@ -1,13 +1,13 @@
 import { LOWER_HEADERS, LOWER_PARAM_HEADER } from "../../message/protocol.ts";
 
-/** What the head of a client's request says, read once. */
+/** The head of a client's request, parsed once. */
 export interface ClientHead {
   readonly host: string | null;
   readonly origin: string | null;
-  /** How far the page is from us that a browser asks for; null where it does not say, or is none. */
+  /** The Sec-Fetch-Site header of a browser; null if there is none. */
   readonly fetchSite: string | null;
   readonly authorization: string | null;
-  /** What the header says that names the client, where the policy trusts one. */
+  /** The client's identity in the header that the policy trusts, if there is one. */
   readonly identity: string | null;
   readonly contentType: string | null;
   readonly contentEncoding: string | null;
@@ -16,17 +16,20 @@ export interface ClientHead {
   readonly sessionId: string | null;
   readonly protocolVersion: string | null;
   readonly lastEventId: string | null;
-  /** The headers that mirror the body since 2026-07-28. */
+  /** The headers that repeat parts of the body since 2026-07-28. */
   readonly mcpMethod: string | null;
   readonly mcpName: string | null;
   readonly mcpParams: readonly (readonly [string, string])[];
-  /** A header that may stand only once and stands twice, or a name that some servers take for such a one. */
+  /**
+   * The name of a header that may appear only once and appears twice, or of one that some servers could take for such a
+   * header.
+   */
   readonly doubtful: string | null;
-  /** What goes on to the server: header lines, each with its CRLF, spelled as they came. */
+  /** The header lines to forward, each with its CRLF, spelled as they were received. */
   readonly onward: string;
 }
 
-// Two of these would be read differently by different servers.
+// If one of these appears twice, different servers read different values.
 const SINGLE = new Set([
   "host",
   "origin",
@@ -39,7 +42,8 @@ const SINGLE = new Set([
   "last-event-id",
 ]);
 
-// For this connection only (RFC 9110, 7.6.1), made anew by us, or nobody else's business.
+// Headers for this connection only (RFC 9110, 7.6.1), headers that the proxy writes itself, and headers that the server
+// must not see.
 const NOT_ONWARD = new Set([
   "host",
   "connection",
@@ -63,8 +67,8 @@ const NOT_ONWARD = new Set([
 ]);
 
 /**
- * Reads the headers of a request: names and values by turns. Those in `without` do not go on. `identityHeader` names the
- * client, in lower case.
+ * Reads the headers of a request: names and values, alternating. Those in `without` are not forwarded. `identityHeader`
+ * is the lower-case name of the header that identifies the client.
  */
 export function readClientHead(
   rawHeaders: readonly string[],
@@ -83,17 +87,17 @@ export function readClientHead(
     const value = rawHeaders[index + 1];
     if (name === "connection") {
       dropped = dropAlso(dropped, value);
-      // Who has a header taken away on the way lets us see another request than the server.
+      // If a Connection header removes one of these headers, the proxy and the server would see different requests.
       if (dropped !== without && [...SINGLE].some((each) => dropped.has(each) && !without.has(each))) doubtful = name;
       if (identityHeader !== null && dropped.has(identityHeader)) doubtful = name;
     } else if (name === "accept") accept.push(value);
-    // Others would have to be undone before anybody could read what is meant.
+    // Other encodings would have to be decoded before the body can be read.
     else if (name === "transfer-encoding" && value.toLowerCase() !== "chunked") doubtful = name;
     else if (name.startsWith(LOWER_PARAM_HEADER)) {
       if (mcpParams.some(([other]) => other === name)) doubtful = name;
       mcpParams.push([name, value]);
     } else if (name === identityHeader) {
-      // An empty one counts, too: others may read the other one.
+      // An empty value counts too: a server may read the other one.
       if (isNamed || !isName(value)) doubtful = name;
       isNamed = true;
       identity = value === "" ? null : value;
@@ -101,7 +105,7 @@ export function readClientHead(
       if (found.has(name)) doubtful = name;
       else found.set(name, value);
     } else if (name.includes("_")) {
-      // CGI and its heirs make one variable of both.
+      // CGI and similar interfaces map both spellings to one variable.
       const twin = name.replaceAll("_", "-");
       const decides = SINGLE.has(twin) || NOT_ONWARD.has(twin) || twin.startsWith("mcp-");
       if (decides || twin === identityHeader) doubtful = name;
@@ -135,8 +139,8 @@ export function readClientHead(
 }
 
 /**
- * What goes on to the server with a message. Streams are resumed by GET only: a server that also resumed one with a message
- * would mix old events with the answer to it.
+ * The header lines to forward with a message. Streams are resumed by GET only: a server that also resumed one in
+ * response to a POST would mix old events with its response.
  */
 export function withoutResumption({ lastEventId, onward }: ClientHead): string {
   return lastEventId === null ? onward : onward.replaceAll(LAST_EVENT_ID, "");
@@ -144,17 +148,17 @@ export function withoutResumption({ lastEventId, onward }: ClientHead): string {
 
 const LAST_EVENT_ID = /^last-event-id:.*\r\n/gim;
 
-/** Longer names are refused. Limits and state are kept under them. */
+/** Longer identities are refused, because limits and state are kept under them. */
 export const MAX_IDENTITY_CHARACTERS = 256;
 
-/** Whether a header may name a client so. What begins with `address:` stands for a client without a name. */
+/** Whether an identity is valid. The prefix `address:` is reserved for clients without an identity. */
 function isName(value: string): boolean {
   return value.length <= MAX_IDENTITY_CHARACTERS && !value.startsWith("address:");
 }
 
 const NONE: ReadonlySet<string> = new Set();
 
-// The same few names come with every request.
+// Cached, because the same few names appear in every request.
 const lowered = new Map<string, string>();
 const MAX_LOWERED = 1000;
 
@@ -167,14 +171,14 @@ function lowerCase(name: string): string {
   return lower;
 }
 
-/** A Connection header names others that are for this connection only. */
+/** A Connection header names other headers that are for this connection only. */
 function dropAlso(dropped: ReadonlySet<string>, connection: string): ReadonlySet<string> {
   const named = connection.toLowerCase().split(",");
   if (named.length === 1 && (named[0] === "keep-alive" || named[0] === "close")) return dropped;
   return new Set([...dropped, ...named.map((name) => name.trim())]);
 }
 
-/** Whether a list of media types such as an Accept header admits one. */
+/** Whether a list of media types, such as an Accept header, includes one. */
 export function admits(accept: string, type: "application/json" | "text/event-stream"): boolean {
   if (accept === "" || accept === USUAL) return true;
   const [family] = type.split("/");
@@ -184,10 +188,10 @@ export function admits(accept: string, type: "application/json" | "text/event-st
   });
 }
 
-/** What clients of Streamable HTTP have to send, as nearly all of them write it. */
+/** The Accept header that nearly all clients of Streamable HTTP send. */
 const USUAL = "application/json, text/event-stream";
 
-/** Whether a body is said to be JSON in UTF-8. */
+/** Whether a Content-Type is JSON in UTF-8. */
 export function isJson(contentType: string | null): boolean {
   if (contentType === "application/json") return true;
   const match = /^\s*application\/json\s*(?:;\s*charset\s*=\s*"?([\w-]+)"?\s*)?$/i.exec(contentType ?? "");

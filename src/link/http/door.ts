@@ -14,91 +14,91 @@ import { createPipeline } from "./pipeline.ts";
 import { replyError } from "./reply.ts";
 import { tapExchange } from "./tapped.ts";
 
-/** One request that may come in. */
+/** One HTTP request that was admitted. */
 export interface Visit {
   readonly method: string;
   /** Without the query. */
   readonly path: string;
-  /** With its question mark; empty where there is none. */
+  /** With its question mark; empty if there is none. */
   readonly query: string;
   readonly head: ClientHead;
-  /** Who it is, where we ask. */
+  /** The authenticated client, if authentication is configured. */
   readonly principal: Principal | null;
-  /** Who it is, or else where it comes from: what one client may take up is counted by this. */
+  /** The client's identity, or else its network. Limits per client are counted by this. */
   readonly client: string;
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
-  /** Says that nobody waits for the end of its response: a stream that stands until somebody ends it. */
+  /** Marks the response as a long-lived stream, so that a shutdown does not wait for its end. */
   stands(): void;
 }
 
-/** Where clients come in by HTTP. */
+/** The HTTP server for clients. */
 export interface Door {
   readonly host: string;
   readonly port: number;
   readonly url: string;
-  /** Nobody new comes in; what was begun may end. Resolves when all have left. */
+  /** Stops accepting connections and lets requests in progress end. Resolves when all connections are closed. */
   drain(): Promise<void>;
-  /** Resolves when every message that came in has been answered. */
+  /** Resolves when every message received so far has been answered. */
   answered(): Promise<void>;
-  /** Refuses what has not been answered. */
+  /** Answers all open requests with an error. */
   refuse(error: { readonly code: number; readonly message: string }): void;
-  /** Ends everything now. */
+  /** Closes everything at once. */
   close(): void;
 }
 
-/** How a door is made. */
+/** Options of a door. */
 export interface DoorOptions {
   readonly host: string;
   readonly port: number;
-  /** PEM texts, where clients are to come by https. */
+  /** PEM texts, if clients are to use https. */
   readonly tls: { readonly cert: string; readonly key: string } | null;
   readonly guests: Guests;
   readonly gate: Gate | null;
-  /** The header that names the client, in lower case; null where none does. */
+  /** The lower-case name of the header that identifies the client; null if there is none. */
   readonly identityHeader: string | null;
-  /** Paths that need no permission: what says how to get it. */
+  /** Paths that need no authentication: the documents that describe how to get it. */
   readonly isOpen: (path: string) => boolean;
-  /** Where the metadata is that says who gives out tokens. Only with a gate. */
+  /** The URL of the metadata that names the token issuer. Only used with a gate. */
   readonly metadataUrl: (host: string) => string;
-  /** Headers of clients that stop here, lower-case. */
+  /** Lower-case names of client headers that are not forwarded. */
   readonly without: ReadonlySet<string>;
   readonly isReady: () => boolean;
   readonly onVisit: (visit: Visit) => void;
-  /** `refusal` says who was refused, where it was for want of permission. */
+  /** `refusal` describes the refused client, if authentication failed. */
   readonly onTrouble: (rule: string, text: string, refusal?: DoorRefusal) => void;
   readonly maxConnections: number;
-  /** Sees the bytes of requests and responses; null where nothing is attached. */
+  /** Receives a copy of requests and responses; null if nothing is attached. */
   readonly tap?: Tap | null;
   readonly times?: DoorTimes;
 }
 
-/** A request that was refused before anything of what it brings was read. */
+/** A request that was refused before its body was read. */
 export interface DoorRefusal {
   readonly status: number;
   readonly reason: string;
-  /** Where it came from; null where the connection is gone. */
+  /** The client's address; null if the connection is closed. */
   readonly address: string | null;
 }
 
-/** How long clients may take, in milliseconds. */
+/** Timeouts for clients, in milliseconds. */
 export interface DoorTimes {
-  /** For the head of a request, and to agree on TLS. */
+  /** For the head of a request, and for the TLS handshake. */
   readonly head: number;
-  /** For all of a request. */
+  /** For a whole request. */
   readonly request: number;
   /** Between two requests. */
   readonly between: number;
-  /** How often somebody looks who is late. */
+  /** How often the timeouts are checked. */
   readonly check: number;
 }
 
-// A client that is slow to speak holds a connection, and there are only so many. Between requests
-// it may take longer than clients and balancers do, so that they are the first to close.
+// A slow client occupies a connection, and their number is limited. The timeout between requests is longer than that of
+// usual clients and load balancers, so that they close first.
 const DOOR_TIMES: DoorTimes = { head: 10_000, request: 60_000, between: 65_000, check: 5000 };
 const MAX_HEADER_BYTES = 32_768;
 
-/** Opens a door. Rejects with a ProxyError where that cannot be. */
+/** Opens a door. Rejects with a ProxyError if that fails. */
 export async function openDoor(options: DoorOptions): Promise<Door> {
   const times = options.times ?? DOOR_TIMES;
   const settings = {
@@ -110,14 +110,14 @@ export async function openDoor(options: DoorOptions): Promise<Door> {
     noDelay: true,
   };
   const owed = createOwed();
-  const silent = new Set<Socket>(); // connections by which nobody has asked anything yet
+  const silent = new Set<Socket>(); // connections that have not sent a request yet
   const connections = createShares(options.maxConnections);
   const requests = createShares(options.maxConnections);
   let isDraining = false;
   const pass = createPipeline({
     enter(request, response: Admitted, { network }) {
       if (request.method !== "GET") owed.add(response);
-      if (isDraining) response.shouldKeepAlive = false; // the last on its connection
+      if (isDraining) response.shouldKeepAlive = false; // the last response on its connection
       enter(request, response, options, { network, requests, stands: owed.settle });
     },
     leave(response: Admitted) {
@@ -145,7 +145,7 @@ export async function openDoor(options: DoorOptions): Promise<Door> {
     }
   }
   server.maxConnections = options.maxConnections;
-  // Nobody listens for "upgrade": some clients offer to go on in HTTP/2, and are content when nobody takes them up on it.
+  // There is no "upgrade" listener: some clients offer HTTP/2 and continue with HTTP/1.1 if the offer is ignored.
   server.on(options.tls === null ? "connection" : "secureConnection", (socket: Socket) => {
     silent.add(socket);
     socket.once("close", () => silent.delete(socket));
@@ -159,7 +159,7 @@ export async function openDoor(options: DoorOptions): Promise<Door> {
   server.on("connect", (_, socket: Socket) => socket.destroy());
   server.on("drop", () => options.onTrouble("http:connections", "refused a connection: there are too many"));
   await listen(server, options);
-  // For want of descriptors somebody cannot be let in; all the others stay.
+  // If file descriptors run out, a new connection cannot be accepted; the others stay open.
   server.on("error", (error: Error) => options.onTrouble("http:accept", `could not let somebody in: ${error.message}`));
   const { address, port } = server.address() as AddressInfo;
   const shown = address.includes(":") ? `[${address}]` : address;
@@ -173,8 +173,8 @@ export async function openDoor(options: DoorOptions): Promise<Door> {
         server.close(() => resolve());
       });
       server.closeIdleConnections();
-      // Those that are kept alive close when their last answer has gone. Node takes those for busy that
-      // have only connected: they have a moment to finish their first sentence.
+      // A kept-alive connection closes after its last response. Node treats a connection without any request as busy:
+      // it gets a moment to send its first request.
       const sweep = setInterval(() => server.closeIdleConnections(), 50);
       const hush = setTimeout(() => {
         for (const socket of silent) socket.destroy();
@@ -200,17 +200,17 @@ export async function openDoor(options: DoorOptions): Promise<Door> {
 const FIRST_SENTENCE_MS = 500;
 
 const CLIENT = Symbol("client");
-/** A response with the client whose share of open requests it counts for. */
+/** A response, with the client whose share of open requests it counts for. */
 type Admitted = ServerResponse & { [CLIENT]?: string };
 
-/** What is known of a request when it comes in. */
+/** What is known when a request arrives. */
 interface Threshold {
   readonly network: string;
   readonly requests: Shares;
   readonly stands: (response: Admitted) => void;
 }
 
-/** Looks at who comes before anything of what they bring. */
+/** Checks who sends a request before reading its body. */
 function enter(
   request: IncomingMessage,
   response: Admitted,
@@ -240,7 +240,7 @@ function enter(
     if (isPreflight(request)) return answerPreflight(response, origin);
     for (const [name, value] of CORS(origin)) response.setHeader(name, value);
   }
-  // An image or a script that a page asks for has no origin, and yet is somebody else's wish.
+  // A browser's request for an image or a script has no Origin header, but another site may have caused it.
   if (head.origin === null && (head.fetchSite === "cross-site" || head.fetchSite === "same-site")) {
     return turnAway(403, "http:origin", "Invalid Origin header");
   }
@@ -278,7 +278,7 @@ function refusalOf({ socket }: IncomingMessage, status: number, reason: string):
   return { status, reason, address: socket.remoteAddress ?? null };
 }
 
-/** Streamable HTTP, "Session Management" 1: visible ASCII. Nobody needs a longer one, and it is kept. */
+/** Streamable HTTP, "Session Management" 1: visible ASCII. The length is limited because ids are kept. */
 const SESSION_ID = /^[\x21-\x7e]{1,1024}$/;
 
 const CORS = (origin: string): readonly (readonly [string, string])[] => [

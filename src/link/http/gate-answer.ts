@@ -1,18 +1,18 @@
-/** Somebody who may use our HTTP side. */
+/** An authenticated client. */
 export interface Principal {
-  /** Tells people apart, for ever: issuer and subject, or the name of a token. */
+  /** Permanent and unique: issuer and subject, or the name of a token. */
   readonly id: string;
 }
 
-/** Why somebody may not. */
+/** Why a client is refused. */
 export interface Refusal {
   readonly status: 401 | 403;
   /** The value of WWW-Authenticate, without `resource_metadata`. */
   readonly challenge: string;
 }
 
-/** Decides who may use our HTTP side. */
+/** Decides which clients may use the HTTP server. */
 export interface Gate {
-  /** Looks at an Authorization header. A promise only where somebody has to be asked. */
+  /** Checks an Authorization header. Returns a promise only if keys have to be fetched. */
   admit(authorization: string | null): Principal | Refusal | Promise<Principal | Refusal>;
 }

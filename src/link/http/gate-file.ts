@@ -2,7 +2,9 @@ import { closeSync, fstatSync, openSync, readFileSync } from "node:fs";
 import { ProxyError } from "../../errors.ts";
 import type { NamedToken } from "./gate-tokens.ts";
 
-/** Reads a file of tokens: a name and a token on each line, `#` before what is not for us. No token is ever repeated. */
+/**
+ * Reads a file of tokens: a name and a token per line, and comments after `#`. Error messages never contain a token.
+ */
 export function readTokenFile(file: string): NamedToken[] {
   const tokens: NamedToken[] = [];
   for (const [index, line] of readSecret(file).split("\n").entries()) {

@@ -4,24 +4,24 @@ import { createFetch } from "../fetch.ts";
 import type { Gate, Principal, Refusal } from "./gate-answer.ts";
 import { readBearer, refusal, refuse, scopeParameter } from "./gate-tokens.ts";
 
-/** Whose tokens are good here. */
+/** Options of a gate for signed tokens. */
 export interface JwtGateOptions {
   /** URL of the issuer's keys. */
   readonly jwks: string;
   readonly issuer: string;
   readonly audience: string;
-  /** What a token must be good for. */
+  /** The scopes that a token must have. */
   readonly scopes?: readonly string[];
 }
 
-/** A gate for those who bring a token that an issuer signed for us. */
+/** A gate for clients with a token that the issuer signed for this audience. */
 export function createJwtGate(options: JwtGateOptions, now: () => number = Date.now): Gate {
   const { issuer, audience, scopes = [] } = options;
   const keys = createRemoteJWKSet(new URL(options.jwks), { [customFetch]: patientFetch(now) });
   const cache = new Map<string, { readonly admission: Principal | Refusal; readonly until: number }>();
 
   function remember(key: string, admission: Principal | Refusal, expiry: number): void {
-    // Not for as long as it lives: keys are withdrawn.
+    // Not for the whole lifetime of the token, because keys may be withdrawn.
     const until = Math.min(expiry * 1000, now() + MAX_CACHED_MS);
     if (cache.size >= MAX_CACHED)
       for (const oldest of [...cache.keys()].slice(0, MAX_CACHED / 10)) cache.delete(oldest);
@@ -38,13 +38,13 @@ export function createJwtGate(options: JwtGateOptions, now: () => number = Date.
         clockTolerance: LEEWAY_S,
         currentDate: new Date(now()),
       });
-      // A token that says it is something else (a logout, a proof) was signed for something else.
+      // A token with another type (a logout token, a proof) was signed for another purpose.
       if (protectedHeader.typ !== undefined && !TYPES.test(protectedHeader.typ)) return invalid(scopes);
       const admission = judge(payload, issuer, scopes);
       remember(key, admission, payload.exp ?? 0);
       return admission;
     } catch {
-      // Also where the keys cannot be had: who cannot be known does not come in.
+      // Also if the keys cannot be fetched: a client that cannot be verified is refused.
       return invalid(scopes);
     }
   }
@@ -63,20 +63,20 @@ export function createJwtGate(options: JwtGateOptions, now: () => number = Date.
   };
 }
 
-// No `none`, and nothing with a shared secret: a public key would be taken for one.
+// Neither `none` nor algorithms with a shared secret: an attacker could use the public key as the secret.
 const ALGORITHMS = "RS256 RS384 RS512 PS256 PS384 PS512 ES256 ES384 ES512 EdDSA Ed25519".split(" ");
 const TYPES = /^(?:application\/)?(?:at\+)?jwt$/i;
 const LEEWAY_S = 30;
 const MAX_CACHED = 1000;
 const MAX_CACHED_MS = 300_000;
-/** How long keys that could not be had are not asked for again. */
+/** How long to wait before fetching keys again after a failure. */
 const RETRY_MS = 5000;
 
 function invalid(scopes: readonly string[]): Refusal {
   return refusal(401, ['error="invalid_token"', scopeParameter(scopes)]);
 }
 
-/** Whether a good token is good for this. */
+/** Whether a valid token has the required scopes. */
 function judge(payload: JWTPayload, issuer: string, scopes: readonly string[]): Principal | Refusal {
   const { sub, scope, scp } = payload;
   const granted = new Set([scope, scp].flat().flatMap((value) => (typeof value === "string" ? value.split(" ") : [])));
@@ -87,9 +87,13 @@ function judge(payload: JWTPayload, issuer: string, scopes: readonly string[]): 
   return { id: `${issuer}|${sub}` };
 }
 
-/** Fetches keys. Whoever sends us bad tokens must not have us ask for keys that cannot be had, over and over. */
+/**
+ * Fetches keys, with a pause after a failure: otherwise a client could make the proxy request unavailable keys again
+ * and again by sending invalid tokens.
+ */
 function patientFetch(now: () => number): FetchImplementation {
-  const fetch = createFetch({ nearest: 2, ca: null, dial: null }); // the user named the place, not a server
+  // the user configured this URL, so private addresses are allowed
+  const fetch = createFetch({ nearest: 2, ca: null, dial: null });
   let failedAt = -Infinity;
   return async (url, { headers }) => {
     if (now() - failedAt < RETRY_MS) throw new Error("the keys could not be had a moment ago");

@@ -6,10 +6,10 @@ import { createTokenGate, type NamedToken } from "./gate-tokens.ts";
 
 export { readTokenFile } from "./gate-file.ts";
 
-/** Tokens that somebody wrote down, or those that an issuer signs. */
+/** Configured tokens, or tokens that an issuer signs. */
 export type GateOptions = { readonly tokens: readonly NamedToken[] } | JwtGateOptions;
 
-/** Makes a gate. Throws a ProxyError where its options cannot be right. */
+/** Makes a gate. Throws a ProxyError if its options are invalid. */
 export function createGate(options: GateOptions): Gate {
   if ("tokens" in options) return createTokenGate(options.tokens);
   checkKeys(options.jwks);
@@ -26,7 +26,7 @@ export function createGate(options: GateOptions): Gate {
   };
 }
 
-/** Keys that anybody on the way could replace would let anybody in. */
+/** Keys must not be fetched over plain http, except from this machine: whoever can replace them can let anybody in. */
 function checkKeys(jwks: string): void {
   const url = URL.canParse(jwks) ? new URL(jwks) : null;
   if (url?.protocol === "https:" || (url?.protocol === "http:" && isLoopback(url.hostname))) return;

@@ -4,15 +4,15 @@ import { networkInterfaces } from "node:os";
 import { isLoopback } from "../loopback.ts";
 import type { ClientHead } from "./client-head.ts";
 
-/** Which names we answer to, and which pages may speak to us. */
+/** The Host names that the door accepts, and the origins of web pages that may use it. */
 export interface Guests {
-  /** What may stand in a Host header, lower-case: with a port exactly, without one for any port. */
+  /** Accepted Host headers in lower case: with a port for exactly that port, without one for any port. */
   readonly hosts: ReadonlySet<string>;
-  /** Origins of pages that may speak to us beside those we serve ourselves, which are none. */
+  /** Additional origins of web pages that may use the door. */
   readonly origins: ReadonlySet<string>;
 }
 
-/** The names under which a door at this address can be reached, and what the user adds to them. */
+/** The names under which a door at this address can be reached, and those that the user adds. */
 export function expectGuests(host: string, hosts: readonly string[], origins: readonly string[]): Guests {
   const names = new Set(hosts.map((name) => name.toLowerCase()));
   if (isLoopback(host)) for (const name of ["localhost", "127.0.0.1", "[::1]"]) names.add(name);
@@ -30,8 +30,8 @@ function bracket(host: string): string {
 }
 
 /**
- * Whether we go by this name. A page of a stranger can make its own name point to this machine, but
- * it cannot make the browser say another name than that.
+ * Whether a Host header is accepted. This prevents DNS rebinding: another site can make its own name point to this
+ * machine, but it cannot make the browser send another name.
  */
 export function knowsHost({ hosts }: Guests, host: string | null): boolean {
   if (host === null) return false;
@@ -39,7 +39,7 @@ export function knowsHost({ hosts }: Guests, host: string | null): boolean {
   return hosts.has(name) || hosts.has(name.replace(/:\d{1,5}$/, ""));
 }
 
-/** The origin of a request where pages from there may speak to us, or null. */
+/** The origin of a request if pages from there are allowed, else null. */
 export function allowedOrigin({ origins }: Guests, { origin, host }: ClientHead): string | null {
   if (origin === null || host === null) return null;
   const name = origin.toLowerCase();
@@ -47,17 +47,17 @@ export function allowedOrigin({ origins }: Guests, { origin, host }: ClientHead)
   return isOwn || origins.has(name) ? origin : null;
 }
 
-/** Whether a browser asks what it may ask. */
+/** Whether a request is a CORS preflight. */
 export function isPreflight({ method, headers }: IncomingMessage): boolean {
   return method === "OPTIONS" && headers["access-control-request-method"] !== undefined;
 }
 
-/** Tells a browser what a page may send. */
+/** Answers a CORS preflight. */
 export function answerPreflight(response: ServerResponse, origin: string): void {
   response.writeHead(204, {
     "Access-Control-Allow-Origin": origin,
     "Access-Control-Allow-Methods": "GET, POST, DELETE",
-    // Tools may ask for headers of their own; a wildcard does not cover Authorization.
+    // Tools may define headers of their own, and a wildcard does not cover Authorization.
     "Access-Control-Allow-Headers": requested(response),
     "Access-Control-Max-Age": "600",
     Vary: "Origin, Access-Control-Request-Headers",
@@ -65,7 +65,7 @@ export function answerPreflight(response: ServerResponse, origin: string): void 
   response.end();
 }
 
-/** What is asked for, as far as it is a header of the protocol. */
+/** The known headers, and those requested headers that carry tool parameters. */
 function requested({ req }: ServerResponse): string {
   const asked = (req.headers["access-control-request-headers"] ?? "").split(",").map((name) => name.trim());
   const params = asked.filter((name) => /^mcp-param-[\w-]{1,100}$/i.test(name)).slice(0, 50);

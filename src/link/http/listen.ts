@@ -1,7 +1,7 @@
 import type { Server } from "node:http";
 import { ProxyError } from "../../errors.ts";
 
-/** Lets a server listen. Rejects with a ProxyError where that cannot be. */
+/** Makes a server listen. Rejects with a ProxyError if that fails. */
 export function listen(
   server: Server,
   { host, port }: { readonly host: string; readonly port: number },

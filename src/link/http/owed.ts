@@ -1,9 +1,9 @@
 import type { ServerResponse } from "node:http";
 
-/** The responses that clients wait for. */
+/** The responses that clients are waiting for. */
 export interface Owed {
   add(response: ServerResponse): void;
-  /** Nobody waits for this response any more, because it is over or because it stays open. */
+  /** Removes a response, because it has ended or because it is a long-lived stream. */
   settle(response: ServerResponse): void;
   readonly isEmpty: boolean;
   all(): readonly ServerResponse[];
@@ -12,7 +12,10 @@ export interface Owed {
 const PLACE = Symbol("place");
 type Placed = ServerResponse & { [PLACE]?: number };
 
-/** Makes an empty collection. Its places are emptied one by one: a Set would keep every request until a full collection. */
+/**
+ * Makes an empty collection. It uses an array whose slots are cleared: a Set would keep every request until a full
+ * collection.
+ */
 export function createOwed(): Owed {
   const places: (ServerResponse | null)[] = [];
   const free: number[] = [];

@@ -2,43 +2,43 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { networkOf } from "../network.ts";
 
-/** Requests of one connection that may be open at once. */
+/** How many requests of one connection may be open at once. */
 export const MAX_PIPELINED = 64;
-/** Requests of one connection that may wait behind those. One read of a socket brings fewer. */
+/** How many requests of one connection may wait behind those. One read of a socket contains fewer. */
 export const MAX_PIPELINE_QUEUE = 4096;
-/** The same, of all connections together. */
+/** How many requests of all connections together may wait. */
 export const MAX_QUEUED_REQUESTS = 16_384;
 
-/** A connection, and the requests that came by it. */
+/** A connection, and its requests. */
 export interface Line {
-  /** The network that it comes from. */
+  /** The network of the client. */
   readonly network: string;
   readonly open: ServerResponse[];
   readonly queue: ServerResponse[];
-  /** Runs while requests wait. */
+  /** The timer that runs while requests wait. */
   waiting: NodeJS.Timeout | null;
 }
 
-/** Who takes requests. */
+/** Options of a pipeline. */
 export interface PipelineOptions {
-  /** Takes a request when its turn has come. */
+  /** Processes a request when its turn has come. */
   readonly enter: (request: IncomingMessage, response: ServerResponse, line: Line) => void;
-  /** Told when a request that was let in is over. */
+  /** Called when an admitted request has ended. */
   readonly leave: (response: ServerResponse) => void;
-  /** Told of a connection that is closed because it has sent too much, or because it has waited for too long. */
+  /** Called when a connection is closed because it has sent too many requests, or because they have waited too long. */
   readonly excess: () => void;
-  /** How long requests may wait behind others of their connection while none of those ends, in milliseconds. */
+  /** How long requests may wait, in milliseconds, while no earlier request of their connection ends. */
   readonly waitMs: number;
 }
 
 const LINE = Symbol("line");
-/** Kept with the connection itself: a look into a map for every request would cost more. */
+/** Stored on the socket itself: looking it up in a map for every request would cost more. */
 type Piped = Socket & { [LINE]?: Line };
 
 /**
- * Lets requests in that come one behind the other on one connection: so many at once. The next ones wait, and nothing more is
- * read from the connection until they have had their turn. A connection that has sent too much for that is closed, and so is
- * one whose requests wait for too long.
+ * Limits how many pipelined requests of one connection are processed at once. The next ones wait, and nothing more is
+ * read from the connection meanwhile. A connection is closed if it has already sent too many, or if its requests wait
+ * too long.
  */
 export function createPipeline({
   enter,
@@ -50,7 +50,7 @@ export function createPipeline({
 
   function begin(socket: Piped): Line {
     const line: Line = { network: networkOf(socket.remoteAddress), open: [], queue: [], waiting: null };
-    // Node makes a socket flow again when it has read a whole request, and when somebody reads the body of one.
+    // Node resumes a socket after it has parsed a whole request, and when a request's body is read.
     socket.on("resume", () => {
       if (line.queue.length > 0) socket.pause();
     });
@@ -58,7 +58,8 @@ export function createPipeline({
       stopWaiting(line);
       queued -= line.queue.length;
       const left = [...line.open, ...line.queue.splice(0)];
-      // Node tells only the response whose turn it is that the connection closed, and not those that stand behind it.
+      // When a connection closes, Node emits "close" only on its current response, not on the responses queued behind
+      // it.
       for (const response of left) if (response.socket === null) closeResponse(response);
     });
     return line;
@@ -70,7 +71,7 @@ export function createPipeline({
     enter(request, response, line);
   }
 
-  /** One function for all responses: it is told which one. */
+  /** One function shared by all responses; `this` is the response. */
   function onClose(this: ServerResponse): void {
     const socket: Piped = this.req.socket;
     const line = socket[LINE];
@@ -99,8 +100,8 @@ export function createPipeline({
     if (line.queue.length >= MAX_PIPELINE_QUEUE || queued >= MAX_QUEUED_REQUESTS) return close(socket);
     queued++;
     line.queue.push(response);
-    // A socket that is paused does not tell that its peer has left. Without an end to that, what is open would stay open for
-    // a client that is gone, as long as the server does not answer.
+    // A paused socket does not report that its peer has disconnected. Without this timeout, requests of a client that
+    // is gone would stay open as long as the server does not answer.
     line.waiting ??= setTimeout(() => close(socket), waitMs).unref();
     socket.pause();
   };
@@ -111,7 +112,7 @@ function stopWaiting(line: Line): void {
   line.waiting = null;
 }
 
-/** Tells whoever listens that a response cannot be sent any more. */
+/** Emits "close" on a response that cannot be sent any more. */
 function closeResponse(response: ServerResponse): void {
   response.destroy();
   response.emit("close");

@@ -2,19 +2,19 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { leaveTogether } from "../leave-together.ts";
 import { countUnread } from "../memory.ts";
 
-/** What went wrong, in the words of JSON-RPC. */
+/** A JSON-RPC error. */
 interface HttpError {
   readonly code: number;
   readonly message: string;
 }
 
-/** Refuses a request with an error that belongs to no message. */
+/** Refuses a request with an error response that has no id. */
 export function replyError(response: ServerResponse, status: number, error: HttpError, allow: string | null): void {
   if (allow !== null) response.setHeader("Allow", allow);
   replyJson(response, status, Buffer.from(JSON.stringify({ jsonrpc: "2.0", error, id: null })), []);
 }
 
-/** Answers with JSON. `headers` are names and values by turns. */
+/** Answers with JSON. `headers` are names and values, alternating. */
 export function replyJson(response: ServerResponse, status: number, body: Buffer, headers: readonly string[]): void {
   if (response.headersSent || response.destroyed) return;
   discard(response.req);
@@ -32,7 +32,10 @@ export function replyEmpty(response: ServerResponse, status: number, headers: re
   finish(response, null);
 }
 
-/** Ends a response. A connection that closes behind it must not do so while the client still speaks: it would not hear it. */
+/**
+ * Ends a response. If the connection closes after it, it must not close while the client is still sending: the client
+ * would not receive the response.
+ */
 function finish(response: ServerResponse, body: Buffer | null): void {
   if (response.req.complete || response.shouldKeepAlive)
     return body === null ? void response.end() : endWith(response, body);
@@ -42,7 +45,10 @@ function finish(response: ServerResponse, body: Buffer | null): void {
   response.req.once("end", () => response.end());
 }
 
-/** Ends a response whose head has been written. As text, a small one leaves with its head in one write; as bytes, it would be two pieces. */
+/**
+ * Ends a response whose head has been written. A small body is sent as a string, because Node then sends it together
+ * with the head in one write.
+ */
 export function endWith(response: ServerResponse, body: Buffer): void {
   if (body.length > MAX_TEXT_BYTES) {
     countLarge(response, body.length);
@@ -59,18 +65,21 @@ function countLarge(response: ServerResponse, size: number): void {
   countUnread(response, size);
 }
 
-/** Cuts off a client that does not take a large answer: it is kept until then, and there may be many. */
+/**
+ * Disconnects a client that does not read a large response: the response is kept until it is read, and there may be
+ * many.
+ */
 export function urge(response: ServerResponse, size: number, stalledMs = STALLED_MS): void {
   if (size > LARGE_BYTES) response.setTimeout(stalledMs, () => response.destroy());
 }
 
 const LARGE_BYTES = 262_144;
-/** For any of it, not for all of it. */
+/** The timeout for progress, not for the whole response. */
 const STALLED_MS = 30_000;
 
 /**
- * What is still to come of a request that is refused is read and forgotten, so that the client gets to
- * read the answer. One that goes on and on is cut off.
+ * Reads and discards the rest of a refused request, so that the client gets to read the response. A client that sends
+ * too much is disconnected.
  */
 function discard(request: IncomingMessage): void {
   if (request.complete) return;

@@ -2,9 +2,9 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { maskHeaders, maskPath, nameConnection, type Tap } from "../../wire/tap.ts";
 
 /**
- * Lets a tap see a request and its response. It has to be attached before anything of the body is read. Listening to "data"
- * would let the body flow before somebody wants it, so the functions are replaced through which all bytes go: `push` of the
- * request, which the HTTP parser calls, and `write` and `end` of the response.
+ * Lets a tap see a request and its response. It must be attached before the body is read. A "data" listener would start
+ * the flow of the body too early, so the functions that all bytes go through are replaced: `push` of the request, which
+ * the HTTP parser calls, and `write` and `end` of the response.
  */
 export function tapExchange(tap: Tap, request: IncomingMessage, response: ServerResponse): void {
   const connection = nameConnection("http");
@@ -16,7 +16,7 @@ export function tapExchange(tap: Tap, request: IncomingMessage, response: Server
     return push(chunk, encoding);
   };
 
-  /** What is written to a response that is over, or that may have no body, does not leave. */
+  /** Bytes that are written to an ended response, or to one that must not have a body, are not sent. */
   function see(chunk: unknown, encoding: unknown): void {
     if (method === "HEAD" || response.destroyed || response.writableEnded) return;
     if (typeof chunk === "string") {
@@ -43,7 +43,7 @@ export function tapExchange(tap: Tap, request: IncomingMessage, response: Server
   response.once("close", () => tap.end("client", connection));
 }
 
-/** Names and values by turns: what was set before, and what is given with the status and takes its place. */
+/** Names and values, alternating: the headers set before, overridden by those given with the status. */
 function headersOf(response: ServerResponse, given: unknown): string[] {
   const added: string[] = [];
   if (Array.isArray(given)) added.push(...given.map(String));

@@ -1,23 +1,23 @@
 import { ProxyError } from "../../errors.ts";
 
-/** Where a server is. */
+/** The address of a server. */
 export interface Address {
   readonly isSecure: boolean;
   readonly host: string;
   readonly port: number;
-  /** Path and query, as they stand in a request. */
+  /** Path and query for the request line. */
   readonly path: string;
-  /** What stands in the Host header. */
+  /** The value of the Host header. */
   readonly authority: string;
   /** Scheme and authority. */
   readonly origin: string;
-  /** The whole of it for people: name, password and query masked. */
+  /** The whole URL for people: user name, password and query are masked. */
   readonly shown: string;
-  /** The value of an Authorization header for a name and password in the URL; null where there is none. */
+  /** The Authorization header for a user name and password in the URL; null if there are none. */
   readonly credentials: string | null;
 }
 
-/** Reads the URL of a server. */
+/** Parses the URL of a server. */
 export function parseAddress(text: string): Address {
   let url: URL;
   try {
@@ -43,7 +43,7 @@ export function parseAddress(text: string): Address {
   };
 }
 
-/** A name or password may hold a percent sign that escapes nothing: then it stands for itself. */
+/** A name or password may contain a percent sign that is not an escape: then it is taken literally. */
 function decode(text: string): string {
   try {
     return decodeURIComponent(text);
@@ -52,7 +52,7 @@ function decode(text: string): string {
   }
 }
 
-/** The same server under another path. */
+/** The same server with another path. */
 export function withPath(address: Address, path: string): Address {
   const { origin } = address;
   return { ...address, path, shown: showUrl(new URL(path, origin)) };
@@ -66,7 +66,7 @@ function showUrl(url: URL): string {
 }
 
 function notAnAddress(text: string, cause?: unknown): ProxyError {
-  // What was meant as a password may be in it: only what cannot hold one is repeated.
+  // The text may contain a password, so it is shown only if it cannot.
   const shown = text.includes("@") || text.includes("?") ? "***" : text;
   return new ProxyError(
     "BAD_UPSTREAM",

@@ -5,17 +5,17 @@ import { ConnectionError, ProxyError } from "../../errors.ts";
 import type { Address } from "./address.ts";
 import { openTunnel, proxyFor } from "./tunnel.ts";
 
-/** How connections are made. */
+/** Options of a connection. */
 export interface ConnectOptions {
   readonly timeoutMs: number;
-  /** Certificates to trust beside the usual ones: the text of a PEM file. */
+  /** Additional certificates to trust: the text of a PEM file. */
   readonly ca: string | null;
   readonly env: NodeJS.ProcessEnv;
-  /** Finds the addresses of a server that is reached directly. Connections go to what it says and nowhere else. */
+  /** Looks up the addresses of a server that is reached directly. Connections use only its results. */
   readonly lookup?: LookupFunction;
 }
 
-/** Opens a connection to a server, through a proxy where the environment names one. Rejects with a ConnectionError. */
+/** Opens a connection to a server, through a proxy if the environment names one. Rejects with a ConnectionError. */
 export async function openConnection(address: Address, options: ConnectOptions): Promise<Socket> {
   const { timeoutMs, env } = options;
   const proxy = proxyFor(address, env);
@@ -35,28 +35,28 @@ export async function openConnection(address: Address, options: ConnectOptions):
 
 const KEEP_ALIVE_MS = 30_000;
 
-/** A TCP connection within a time. */
+/** Opens a TCP connection, with a timeout. */
 function dial({ host, port }: Address, timeoutMs: number, lookup?: LookupFunction): Promise<Socket> {
   return new Promise((resolve, reject) => {
     const socket = connectPlain({ host, port, autoSelectFamily: true, ...(lookup === undefined ? {} : { lookup }) });
-    socket.on("error", () => {}); // it may break while nobody has taken it over yet
+    socket.on("error", () => {}); // it may break before its user has attached a listener
     settle(socket, "connect", { until: Date.now() + timeoutMs, timeoutMs }, () => resolve(socket), reject);
   });
 }
 
-/** When something is late, and the limit that was set for all of it. */
+/** A deadline, and the timeout that it was computed from. */
 interface Deadline {
   readonly until: number;
   readonly timeoutMs: number;
 }
 
-/** Puts TLS on a connection. The module is loaded when the first server asks for it. */
+/** Starts TLS on a connection. The module is loaded when it is first needed. */
 async function secure(socket: Socket, address: Address, ca: string | null, deadline: Deadline): Promise<Socket> {
   const tls = await import("node:tls");
   const isName = !/^[\d.]+$|:/.test(address.host);
   const options: ConnectionOptions = {
     socket,
-    // Whose certificate it has to be. Without it, an address would be taken for "localhost".
+    // The host that the certificate must match. Without it, an IP address would be checked as "localhost".
     host: address.host,
     ALPNProtocols: ["http/1.1"],
     ...(isName ? { servername: address.host } : {}),
@@ -69,7 +69,7 @@ async function secure(socket: Socket, address: Address, ca: string | null, deadl
   });
 }
 
-/** Waits for a socket to be ready, to fail, or to take too long. */
+/** Waits until a socket is ready, fails or times out. */
 function settle(
   socket: Socket,
   ready: string,
@@ -84,7 +84,7 @@ function settle(
   const timer = setTimeout(late, Math.max(1, until - Date.now()));
   const onError = (error: NodeJS.ErrnoException): void => {
     clearTimeout(timer);
-    // What this machine lacks says nothing about the server: it may be there, and was not asked in time.
+    // A shortage on this machine says nothing about the server.
     if (OWN_WANTS.has(error.code ?? "")) {
       return reject(
         new ConnectionError("NO_ROOM", "Connection failed: this machine has no room for it", error.message),
@@ -95,7 +95,7 @@ function settle(
     const text = isTls ? `Invalid response: ${error.code ?? "no TLS"}` : describe(error);
     reject(new ConnectionError(code, text, error.message));
   };
-  // A server that hangs up in the middle of a handshake is no error to Node.
+  // Node does not report an error if a server closes the connection during a handshake.
   const onClose = (): void => onError(Object.assign(new Error("it closed the connection"), { code: "ECONNRESET" }));
   socket.once("error", onError);
   socket.once("close", onClose);
@@ -116,7 +116,7 @@ function describe({ code }: NodeJS.ErrnoException): string {
   return "Connection refused";
 }
 
-// Node adds these by itself only where no certificates are given.
+// Node adds these itself only if no certificates are given.
 function extraCertificates(): string[] {
   const file = process.env["NODE_EXTRA_CA_CERTS"];
   if (file === undefined || file === "") return [];

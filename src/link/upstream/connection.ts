@@ -7,21 +7,23 @@ export interface Connection {
   readonly reader: ResponseReader;
   /** Whether it waits in the pool for a request. */
   isIdle: boolean;
-  /** Whether its request wants nothing more to be read for now. */
+  /** Whether reading is paused by its request. */
   isHeld: boolean;
-  /** When it has been idle for too long. */
+  /** When it will have been idle for too long. */
   idleUntil: number;
 }
 
-/** Steps of reading one response after which other connections have their turn. One step for most reads. */
+/**
+ * How many parsing steps of one response are done before other connections have their turn. Most reads take one step.
+ */
 const MAX_STEPS_PER_TURN = 2000;
 
-/** Reads responses from a socket. What happens when the socket closes is for the caller to say. */
+/** Reads responses from a socket. The caller handles the closing of the socket. */
 export function createConnection(socket: Socket): Connection {
   const reader = createResponseReader();
   const connection: Connection = { socket, reader, isIdle: false, isHeld: false, idleUntil: 0 };
   socket.on("data", (chunk: Buffer) => {
-    if (connection.isIdle) return void socket.destroy(); // nobody asked
+    if (connection.isIdle) return void socket.destroy(); // there is no open request
     if (reader.push(chunk) > MAX_STEPS_PER_TURN) giveOthersATurn(connection);
   });
   socket.on("error", () => {}); // "close" follows
@@ -29,7 +31,7 @@ export function createConnection(socket: Socket): Connection {
   return connection;
 }
 
-/** Stops reading the response, or reads on. */
+/** Pauses or resumes reading the response. */
 export function hold(connection: Connection, isHeld: boolean): void {
   connection.isHeld = isHeld;
   if (isHeld) connection.socket.pause();
@@ -37,8 +39,8 @@ export function hold(connection: Connection, isHeld: boolean): void {
 }
 
 /**
- * Reads on only after the others. libuv reads a socket up to 32 times before it looks at the next one, and a read of tiny
- * chunks takes milliseconds: a server that sends them would stop everybody else for a second.
+ * Lets other connections read first. libuv reads a socket up to 32 times before it turns to the next one, and a read of
+ * tiny chunks takes milliseconds: a server that sends them would block all other connections for a second.
  */
 function giveOthersATurn(connection: Connection): void {
   // An idle connection has read the whole response. It is never paused, because its next request would not resume it.

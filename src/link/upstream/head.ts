@@ -1,17 +1,17 @@
 import type { ResponseHead } from "../../wire/http-head.ts";
 
-/** What a server's response brings, as far as it says so itself. */
+/** The type of a response's body, according to its headers. */
 export type BodyKind = "json" | "events" | "other";
 
-/** The value of a header, or null. The first, where there are several. */
+/** The value of a header, or null. The first value, if there are several. */
 export function headerOf({ headers, names }: ResponseHead, name: string): string | null {
   const index = names.indexOf(name);
   return index < 0 ? null : headers[2 * index + 1];
 }
 
 /**
- * What the body is. One that is encoded cannot be read, whatever it is. Where a header stands twice, both have to say the
- * same: clients differ in which of them they go by.
+ * The type of the body. An encoded body cannot be read, whatever its type. If Content-Type appears twice, both must
+ * agree: clients differ in which one they use.
  */
 export function kindOf({ headers, names }: ResponseHead): BodyKind {
   let kind: BodyKind | null = null;
@@ -31,7 +31,10 @@ function kindNamed(type: string): BodyKind {
   return /^text\/event-stream\s*(?:;|$)/i.test(type) ? "events" : "other";
 }
 
-/** A type as clients should see it. Bodies were read as UTF-8: what says otherwise, and all that is beside it, is left out. */
+/**
+ * A Content-Type as clients should see it. Bodies were read as UTF-8, so another charset, and all other parameters, are
+ * removed.
+ */
 function plainType(type: string): string {
   if (IN_UTF8.test(type)) return type;
   const kind = kindNamed(type);
@@ -40,7 +43,7 @@ function plainType(type: string): string {
 
 const IN_UTF8 = /^[\w/+.-]+\s*(?:;\s*charset\s*=\s*(?:utf-?8|"utf-?8")\s*)?$/i;
 
-// For one connection only, made anew by us, or for us to say.
+// Headers for one connection only, and headers that the proxy writes itself.
 const NOT_BACK = new Set([
   "connection",
   "keep-alive",
@@ -56,14 +59,17 @@ const NOT_BACK = new Set([
   "strict-transport-security",
 ]);
 
-/** The headers that go back to the client: names and values by turns. `rewrite` may change a value, or drop it with null. */
+/**
+ * The headers that are sent to the client: names and values, alternating. `rewrite` may change a value, or remove it
+ * with null.
+ */
 export function headersBack(
   { headers, names }: ResponseHead,
   rewrite: (name: string, value: string) => string | null,
 ): string[] {
   const back: string[] = [];
   names.forEach((name, index) => {
-    // CGI and its heirs take an underscore for a dash.
+    // CGI and similar interfaces treat an underscore like a dash.
     const plain = name.includes("_") ? name.replaceAll("_", "-") : name;
     if (NOT_BACK.has(plain) || plain.startsWith("access-control-")) return;
     const isType = plain === "content-type";

@@ -19,23 +19,23 @@ export interface UpstreamRequest {
   /** Header lines, each with its CRLF. Host and Content-Length are added. */
   readonly headers: string;
   readonly body: Buffer | null;
-  /** Whose it is, so that one client does not take all connections. */
+  /** The client that it belongs to, so that one client does not use all connections. */
   readonly client?: string;
-  /** Told when the body has left, and is not kept here any more. */
+  /** Called when the body has been written and is not kept any more. */
   readonly onSent?: () => void;
 }
 
-/** How connections are made, and how many. */
+/** Options of a pool. */
 export interface PoolOptions extends ConnectOptions {
-  /** Requests that may be on their way at once, each on a connection of its own. */
+  /** How many requests may be open at once, each on a connection of its own. */
   readonly maxConnections?: number;
-  /** Told when a request cannot be sent for want of ours: of connections, or of file descriptors. */
+  /** Called when a request cannot be sent because connections or file descriptors have run out. */
   readonly onShortage?: (detail: string) => void;
-  /** Sees the bytes of requests and responses; null where nothing is attached. */
+  /** Receives a copy of requests and responses; null if nothing is attached. */
   readonly tap?: Tap | null;
 }
 
-/** Who hears of the response. After `done` or `failed` nothing more comes. */
+/** Receives the response. Nothing is called after `done` or `failed`. */
 export interface UpstreamListener {
   head(head: ResponseHead): void;
   body(bytes: Buffer): void;
@@ -43,31 +43,31 @@ export interface UpstreamListener {
   failed(error: ConnectionError): void;
 }
 
-/** A request on its way. */
+/** A request in progress. */
 export interface UpstreamCall {
-  /** Ends it. The listener hears nothing more. */
+  /** Aborts it. The listener is not called any more. */
   abort(): void;
   pause(): void;
   resume(): void;
 }
 
-/** Connections to one server, used again and again. */
+/** Reusable connections to one server. */
 export interface Pool {
   send(request: UpstreamRequest, listener: UpstreamListener): UpstreamCall;
-  /** Whether the server can be reached right now. With `isDoubtful`, connections that stand prove nothing. */
+  /** Whether the server can be reached now. With `isDoubtful`, an existing connection is not taken as proof. */
   probe(isDoubtful?: boolean): Promise<boolean>;
   close(): void;
 }
 
-/** Requests on their way at once, where nobody says otherwise. */
+/** The default limit for open requests. */
 const MAX_CONNECTIONS = 10_000;
-/** Connections kept for later. */
+/** How many idle connections are kept. */
 const MAX_IDLE = 64;
-/** Servers close what is idle for five seconds; we do so first. */
+/** Servers usually close connections that are idle for five seconds. The pool closes them before that. */
 const IDLE_MS = 4000;
 const SWEEP_MS = 1000;
 
-/** Makes a pool. `onTrouble` is told when a connection breaks or cannot be made: the server may be gone. */
+/** Makes a pool. `onTrouble` is called when a connection breaks or cannot be opened: the server may be gone. */
 export function createPool(address: Address, options: PoolOptions, onTrouble: () => void): Pool {
   const places = createShares(options.maxConnections ?? MAX_CONNECTIONS);
   const idle: Connection[] = [];
@@ -86,10 +86,11 @@ export function createPool(address: Address, options: PoolOptions, onTrouble: ()
 
   function keep(connection: Connection, idleLimitMs: number): void {
     const { socket } = connection;
-    // Bytes that have come already were not asked for. The next request would take them for its response.
+    // Bytes that have arrived already do not belong to a request. The next request would take them for its response.
     const isSpoilt = socket.readableLength > 0;
     if (isClosed || isSpoilt || idle.length >= MAX_IDLE || idleLimitMs <= 0) return void socket.destroy();
-    // The last response may have ended while the connection was paused. The next response would never be read.
+    // The last response may have ended while the connection was paused. Without this the next response would never be
+    // read.
     if (socket.isPaused()) hold(connection, false);
     connection.isIdle = true;
     connection.idleUntil = Date.now() + idleLimitMs;
@@ -97,7 +98,10 @@ export function createPool(address: Address, options: PoolOptions, onTrouble: ()
     sweeper ??= setInterval(sweep, SWEEP_MS).unref();
   }
 
-  /** Closes what has been idle for too long. One look now and then: a timer for each would cost more than the rest. */
+  /**
+   * Closes connections that have been idle for too long. Checked periodically: a timer for each would cost more than
+   * the rest.
+   */
   function sweep(): void {
     const now = Date.now();
     for (const connection of idle.filter(({ idleUntil }) => idleUntil <= now)) connection.socket.destroy();
@@ -117,7 +121,7 @@ export function createPool(address: Address, options: PoolOptions, onTrouble: ()
 
   return {
     send(request, listener) {
-      // Not `request` itself further down: what refers to it would keep the body.
+      // Do not use `request` below: a closure over it would keep the body in memory.
       const { method, path, headers, client = "", onSent } = request;
       let { body } = request;
       const length = body === null ? "" : `Content-Length: ${body.length}\r\n`;
@@ -174,8 +178,8 @@ export function createPool(address: Address, options: PoolOptions, onTrouble: ()
           fault(reason) {
             connection.socket.destroy();
             if (isOver) return;
-            // A kept connection that the server closed, perhaps in the same moment and unseen. What may have
-            // been done already must not be done twice, so only what changes nothing is asked again.
+            // The server closed a kept connection, perhaps at the very moment it was reused. A request that may have
+            // been processed must not be repeated, so only GET is retried.
             if (isReused && !isAnswered && reason === "the connection closed" && method === "GET") {
               return void open();
             }
@@ -192,7 +196,7 @@ export function createPool(address: Address, options: PoolOptions, onTrouble: ()
           tapped?.sent(method, path, lines, body);
           writeRequest(connection.socket, `${method} ${path} HTTP/1.1\r\n${lines}\r\n`, body, sent);
         };
-        // Messages come in crowds. All else goes before whatever else is done now.
+        // POST bodies are written in batches; other requests are sent at once.
         if (body === null) leave();
         else leaveTogether(leave);
       }
@@ -243,7 +247,7 @@ export function createPool(address: Address, options: PoolOptions, onTrouble: ()
       };
     },
     async probe(isDoubtful = false) {
-      // An answer a moment ago, or a connection that stands, says as much.
+      // A connection that is open proves that the server can be reached.
       const kept = isDoubtful ? undefined : idle.at(-1);
       if (kept !== undefined && !kept.socket.destroyed) return true;
       try {
@@ -251,7 +255,7 @@ export function createPool(address: Address, options: PoolOptions, onTrouble: ()
         keep(adopt(socket), IDLE_MS);
         return true;
       } catch (error) {
-        // A server that is slow to accept is not lost.
+        // A server that is slow to accept connections is not considered lost.
         return error instanceof ConnectionError && (error.code === "TIMEOUT" || error.code === "NO_ROOM");
       }
     },
@@ -273,7 +277,7 @@ const TOO_MANY = new ConnectionError(
   "all connections to the server are in use",
 );
 
-/** How long a server lets a connection be idle, less a second so that we are the first to close it. */
+/** How long the server keeps an idle connection, minus a second so that the pool closes it first. */
 function idleLimit(head: ResponseHead): number {
   const match = /timeout=(\d+)/.exec(headerOf(head, "keep-alive") ?? "");
   return match === null ? IDLE_MS : Math.min(60_000, Number(match[1]) * 1000 - 1000);

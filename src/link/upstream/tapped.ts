@@ -1,15 +1,15 @@
 import type { ResponseSink } from "../../wire/http-response.ts";
 import { maskHeaders, maskPath, nameConnection, type Tap } from "../../wire/tap.ts";
 
-/** What a tap is told of one request to a server, and of its response. */
+/** Reports one request to a server, and its response, to a tap. */
 export interface TappedRequest {
-  /** The request leaves. `headers` are lines, each with its CRLF. */
+  /** Call when the request is sent. `headers` are lines, each with its CRLF. */
   sent(method: string, path: string, headers: string, body: Buffer | null): void;
-  /** Tells the tap of the response what its reader is told. */
+  /** Wraps a response sink so that the tap sees the response too. */
   watch(sink: ResponseSink): ResponseSink;
 }
 
-/** Lets a tap see one request, each time it is sent. */
+/** Connects a tap to one request, each time it is sent. */
 export function tapRequest(tap: Tap): TappedRequest {
   const connection = nameConnection("http");
   return {

@@ -3,7 +3,7 @@ import { ConnectionError, ProxyError } from "../../errors.ts";
 import { isLoopback } from "../loopback.ts";
 import { type Address, parseAddress } from "./address.ts";
 
-/** The proxy that the environment names for a server, or null. Servers on this machine never need one. */
+/** The proxy that the environment names for a server, or null. Servers on this machine never use one. */
 export function proxyFor(address: Address, env: NodeJS.ProcessEnv): Address | null {
   if (isLoopback(address.host) || isExcepted(address, read(env, "NO_PROXY") ?? "")) return null;
   const names = [address.isSecure ? "HTTPS_PROXY" : "HTTP_PROXY", "ALL_PROXY"];
@@ -18,7 +18,7 @@ export function proxyFor(address: Address, env: NodeJS.ProcessEnv): Address | nu
   }
 }
 
-/** Opens a way through a proxy that has been reached, with CONNECT. */
+/** Opens a tunnel with CONNECT on a connection to a proxy. */
 export function openTunnel(socket: Socket, proxy: Address, address: Address, timeoutMs: number): Promise<Socket> {
   const target = `${address.host.includes(":") ? `[${address.host}]` : address.host}:${address.port}`;
   const credentials = proxy.credentials === null ? "" : `Proxy-Authorization: ${proxy.credentials}\r\n`;
@@ -27,7 +27,7 @@ export function openTunnel(socket: Socket, proxy: Address, address: Address, tim
     const fail = (detail: string): void => {
       clearTimeout(timer);
       socket.destroy();
-      // What a proxy has to say is not for everybody; its status is.
+      // The proxy's text may be private, so only its status is shown.
       const status = /^HTTP\/1\.[01] (\d{3})/.exec(detail)?.[1];
       const why = status === undefined ? "" : `, status ${status}`;
       reject(new ConnectionError("REFUSED", `Connection refused by the proxy${why}`, detail));
@@ -44,7 +44,7 @@ export function openTunnel(socket: Socket, proxy: Address, address: Address, tim
       socket.off("data", onData);
       socket.off("error", onError);
       socket.off("close", onClose);
-      // Nothing may follow before we have spoken.
+      // The server must not send anything before we do.
       if (!/^HTTP\/1\.[01] 2\d\d/.test(head) || head.length > end + 4) return fail(head.slice(0, 40));
       clearTimeout(timer);
       resolve(socket);

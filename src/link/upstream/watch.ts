@@ -1,19 +1,19 @@
 import type { Pool } from "./pool.ts";
 
-/** Notices that a server is gone while nobody speaks to it. */
+/** Notices that a server is gone while there are no requests. */
 export interface Watch {
-  /** Something went wrong: looks now. */
+  /** Checks at once, because something went wrong. */
   suspect(): void;
-  /** Something broke off: whether the server is still there. */
+  /** Whether the server can still be reached. Called after a stream broke. */
   check(): Promise<boolean>;
   readonly isThere: boolean;
   stop(): void;
 }
 
-/** How often we look. Twice within the two seconds in which a loss is to be noticed. */
+/** How often to check. Twice within the two seconds in which a loss must be noticed. */
 const EVERY_MS = 900;
 
-/** Looks after a server by opening a connection now and then. Tells when it is gone, and when it is back. */
+/** Watches a server by opening a connection now and then. Reports when it is gone and when it is back. */
 export function watchServer(pool: Pool, onChange: (isThere: boolean) => void): Watch {
   let isThere = true;
   let isLooking = false;

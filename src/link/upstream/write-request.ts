@@ -1,6 +1,9 @@
 import type { Socket } from "node:net";
 
-/** Writes a request, head and body in one piece where that is small. `sent` is told when the body is not needed any more. */
+/**
+ * Writes a request, with head and body in one write if the body is small. `sent` is called when the body is not needed
+ * any more.
+ */
 export function writeRequest(socket: Socket, head: string, body: Buffer | null, sent: () => void): void {
   if (body === null || body.length === 0) socket.write(head, "latin1");
   else if (body.length > MAX_JOINED_BYTES) {

@@ -10,15 +10,15 @@ import { auditKeyFile, ensureAuditKey, type Random } from "./key.ts";
 import type { Seal } from "./line.ts";
 import { type AuditLog, createAuditWriter } from "./writer.ts";
 
-/** How an audit log is opened. */
+/** Options of an audit log. */
 export interface AuditOptions {
   readonly file: string;
-  /** Where the key is, and is made on first use. */
+  /** The file of the key. It is created on first use. */
   readonly keyFile?: string;
-  /** Takes what a person should hear. */
+  /** Shows a warning to the user. */
   readonly warn: (text: string) => void;
   readonly limits?: Partial<AuditLimits>;
-  /** What records say beside what every record has; all of it, unless said otherwise. */
+  /** The optional fields of records; all of them by default. */
   readonly fields?: ReadonlySet<AuditField> | undefined;
   /** Milliseconds since 1970. */
   readonly now?: () => number;
@@ -26,14 +26,15 @@ export interface AuditOptions {
   readonly openFile?: (file: string, warn: (text: string) => void) => AuditFile;
 }
 
-/** Opens an audit log. Throws a ProxyError where the file cannot be written, or there can be no key. */
+/** Opens an audit log. Throws a ProxyError if the file cannot be written, or if there is no key. */
 export function openAudit(options: AuditOptions): AuditLog {
   const { warn, now = Date.now, random = randomBytes, openFile = openAuditFile } = options;
   const keyFile = options.keyFile ?? auditKeyFile(process.env);
   const key = ensureAuditKey(keyFile, warn, random);
   const file = openFile(options.file, warn);
   const folder = headFolder(keyFile, key, file.path);
-  // The logs of writers that are gone. One that only seems to be gone is no harm: a seal says how far it came at least.
+  // The chains of writers that have ended. It does no harm if one only seems to have ended: a seal says how far it came
+  // at least.
   const ended = readHeads(folder, key, now())
     .heads.filter(({ isLive }) => !isLive)
     .slice(0, MAX_SEALS);
@@ -65,5 +66,5 @@ export function openAudit(options: AuditOptions): AuditLog {
 
 const DEFAULT_LIMITS: AuditLimits = { maxBacklogEvents: 20_000, maxBacklogBytes: 16 * 1024 * 1024 };
 
-/** Seals in one opening record. The others wait for the next. */
+/** How many seals one opening record may contain. The others wait for the next one. */
 const MAX_SEALS = 256;

@@ -2,21 +2,24 @@ import { createHash } from "node:crypto";
 import { readFileSync, readlinkSync } from "node:fs";
 import { hostname } from "node:os";
 
-/** The process that writes a chain: enough to tell later whether it still does. */
+/** The process that writes a chain, with enough detail to tell later whether it is still running. */
 export interface Author {
   readonly pid: number;
-  /** When it started; empty where the system does not tell. Ids of processes are used again. */
+  /** Its start time, because process ids are reused; empty if the system does not tell. */
   readonly start: string;
-  /** The machine, and the container: what the id means something in. */
+  /** The machine and the container in which the process id is valid. */
   readonly place: string;
 }
 
-/** Ourselves. */
+/** Describes our own process. */
 export function describeAuthor(): Author {
   return { pid: process.pid, start: startOf(process.pid), place: place() };
 }
 
-/** Whether a process is there still. Where that cannot be told, one that was heard of in the last day is. */
+/**
+ * Whether a process is still running. If that cannot be determined, it is assumed for a process that was active within
+ * the last day.
+ */
 export function isRunning(author: Author, silentMs: number): boolean {
   if (author.place !== place()) return silentMs < DAY_MS;
   try {
@@ -30,10 +33,11 @@ export function isRunning(author: Author, silentMs: number): boolean {
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 
-/** Linux: the boot, and the clock ticks from there to the start of the process. */
+/** On Linux: the boot id, and the clock ticks from boot to the start of the process. */
 function startOf(pid: number): string {
   const stat = read(`/proc/${pid}/stat`);
-  // The second field is the program's name in parentheses, and may hold anything. proc(5): the start is the 22nd.
+  // The second field is the program's name in parentheses and may contain anything. proc(5): the start time is the 22nd
+  // field.
   const ticks = stat.slice(stat.lastIndexOf(")") + 2).split(" ")[19] ?? "";
   return ticks === "" ? "" : `${read("/proc/sys/kernel/random/boot_id").trim()}/${ticks}`;
 }

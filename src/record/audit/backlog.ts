@@ -1,36 +1,39 @@
 import type { Entry, Gap } from "./line.ts";
 import type { AuditEvent } from "../event.ts";
 
-/** What may wait at most. What comes beyond that is written at once, or, where it cannot be, lost and counted. */
+/** The limits of the backlog. Events beyond them are written at once or, if that fails, lost and counted. */
 export interface AuditLimits {
   readonly maxBacklogEvents: number;
   readonly maxBacklogBytes: number;
 }
 
-/** What waits to be written, in its order; where events were lost stands how many. */
+/** Events that wait to be written, in order. Lost events are replaced by a gap with their number. */
 export interface Backlog {
   readonly length: number;
-  /** Events that are in it or were lost in it. */
+  /** Events that wait or were lost while waiting. */
   readonly unwritten: number;
-  /** What has been written so far. */
+  /** The events and losses written so far. */
   readonly written: { readonly events: number; readonly lost: number };
   hasRoom(event: AuditEvent): boolean;
-  /** Adds an event. Where there is no room it is lost for this reason, or others that matter less are: then the answer is false. */
+  /**
+   * Adds an event. Without room, this event is lost for the given reason, or less important ones are. False if any
+   * event was lost.
+   */
   add(event: AuditEvent, reason: string): boolean;
-  /** The oldest ones. They stay until they are removed. */
+  /** Returns the oldest entries. They stay in the backlog until they are removed. */
   take(count: number): readonly Entry[];
-  /** The oldest ones are written. */
+  /** Removes the oldest entries after they were written. */
   remove(count: number): void;
 }
 
-/** Makes a backlog. */
+/** Makes an empty backlog. */
 export function createBacklog({ maxBacklogEvents, maxBacklogBytes }: AuditLimits): Backlog {
   let waiting: Entry[] = [];
   const written = { events: 0, lost: 0 };
-  let events = 0; // those of them that are no gaps
+  let events = 0; // entries that are not gaps
   let bytes = 0;
-  let taken = 0; // what has been taken may be in a file by now, and cannot change any more
-  let leastRank = 0; // none of those that may still be lost ranks below this
+  let taken = 0; // entries that were taken may be in the file already and must not change any more
+  let leastRank = 0; // no entry that may still be lost has a lower rank
 
   function hasRoom(event: AuditEvent): boolean {
     return events < maxBacklogEvents && bytes + sizeOf(event) <= maxBacklogBytes;
@@ -47,12 +50,12 @@ export function createBacklog({ maxBacklogEvents, maxBacklogBytes }: AuditLimits
     waiting.splice(-2, 2, merge(before, last));
   }
 
-  /** Loses events that rank below this, the latest ones first. Some at a time, because it looks at all that wait. */
+  /** Drops events below this rank, the latest first. Several at once, because it goes through the whole backlog. */
   function makeRoom(rank: number, reason: string): void {
     if (rank <= leastRank) return;
     const most = Math.ceil(events / SHARE_LOST_AT_ONCE);
     let left = most;
-    const kept: Entry[] = []; // from the last to the first
+    const kept: Entry[] = []; // from last to first
     for (let at = waiting.length - 1; at >= taken; at--) {
       let entry = waiting[at];
       if (left > 0 && !isGap(entry) && rankOf(entry) < rank) {
@@ -113,10 +116,10 @@ export function createBacklog({ maxBacklogEvents, maxBacklogBytes }: AuditLimits
   };
 }
 
-/** One in so many: few enough, and then the next ones find room without a look at all. */
+/** The share of events that is dropped at once: few, but enough that the next events find room without another pass. */
 const SHARE_LOST_AT_ONCE = 64;
 
-/** How much it would matter if an event were not in the log. */
+/** How important an event is for the log. */
 function rankOf({ class: level, verdict, rule, note }: AuditEvent): number {
   if (level === "review" || verdict === "deny" || verdict === "drop") return 2;
   return level === "log" || rule !== null || note !== null ? 1 : 0;
@@ -126,17 +129,17 @@ function merge(first: Gap, second: Gap): Gap {
   return { lost: first.lost + second.lost, from: first.from, to: second.to, reason: second.reason };
 }
 
-/** Whether an entry stands for events that were lost. */
+/** Whether an entry stands for lost events. */
 export function isGap(entry: Entry): entry is Gap {
   return "lost" in entry;
 }
 
-/** About what an event takes in memory. */
+/** The approximate memory of an event. */
 function sizeOf({ method, tool, id, reason, identity, client }: AuditEvent): number {
   const ofMessage = (method?.length ?? 0) + (tool?.length ?? 0) + (id?.length ?? 0) + (reason?.length ?? 0);
   const ofClient = (identity?.length ?? 0) + (client?.name.length ?? 0) + (client?.version?.length ?? 0);
   return OWN_BYTES + 2 * (ofMessage + ofClient);
 }
 
-/** Of an event without its texts. Server, policy and metadata are shared by many. */
+/** An event without its strings. Server, policy and metadata are shared by many events. */
 const OWN_BYTES = 384;

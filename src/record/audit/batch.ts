@@ -4,41 +4,41 @@ import type { Chain } from "./chain.ts";
 import { isGap } from "./backlog.ts";
 import { encodeClosing, encodeEvent, encodeGap, encodeOpening, type Entry, type Opening } from "./line.ts";
 
-/** Lines that leave in one write. */
+/** Lines that are written in one write. */
 export interface Batch {
   readonly bytes: Buffer;
-  /** What became of it: `written` bytes of it are in the file. Returns the entries that are. */
+  /** Call with the number of bytes that were written. Returns the number of entries that are in the file. */
   settle(written: number): number;
 }
 
-/** Puts records into lines and chains them. What was not written is taken back and put into other lines. */
+/** Encodes records as lines and chains them. Records that were not written are taken back and encoded again. */
 export interface Batcher {
   /** Whether there is something to write besides entries. */
   readonly isOwing: boolean;
   batch(entries: readonly Entry[]): Batch;
-  /** The last line. */
+  /** The closing record. */
   closing(counts: { events: number; lost: number }): Batch;
 }
 
-/** How a batcher is made. */
+/** Options of a batcher. */
 export interface BatcherOptions {
   readonly chain: Chain;
   readonly opening: Omit<Opening, "time" | "torn">;
-  /** What records say beside what every record has; all of it, unless said otherwise. */
+  /** The optional fields of records; all of them by default. */
   readonly fields?: ReadonlySet<AuditField> | undefined;
-  /** Says how many bytes of an unfinished line are at the end of the file. */
+  /** Returns how many bytes of an unfinished line are at the end of the file. */
   readonly unfinished: () => number;
   readonly now: () => number;
 }
 
 /** Makes a batcher. */
 export function createBatcher({ chain, opening, fields, unfinished, now }: BatcherOptions): Batcher {
-  // Lines that were begun and not finished, by their bytes: by us when the disk was full, or by a writer that died.
-  // The next whole record accounts for them.
+  // The sizes of unfinished lines: left by us when the disk was full, or by a writer that died. The next complete
+  // record lists them.
   let torn: number[] = [];
 
   function start(): string {
-    // Another writer may have gone on where the unfinished line ends. Then this newline makes an empty line.
+    // Another writer may have written after the unfinished line. Then this newline makes an empty line.
     const newline = torn.length > 0 ? "\n" : "";
     if (chain.length === 0) return newline + chain.add("open", encodeOpening({ ...opening, time: now(), torn }));
     if (torn.length === 0) return "";
@@ -59,14 +59,14 @@ export function createBatcher({ chain, opening, fields, unfinished, now }: Batch
           torn = [];
           return entries;
         }
-        // A line that lacks nothing but its newline is a whole record, and as such it will be read.
+        // A line that lacks only its newline is a complete record and will be read as one.
         const end = written > 0 && bytes[written] === LF ? written + 1 : written;
         const whole = end === 0 ? 0 : bytes.lastIndexOf(LF, end - 1) + 1;
         const records = Math.max(0, countLines(bytes, whole) - newlines);
         const rest = end > written ? written - (bytes.lastIndexOf(LF, written - 1) + 1) : written - whole;
         if (records > 0) torn = rest > 0 ? [rest] : [];
         else if (written > 0 && torn.length < MAX_TORN) torn.push(written - newlines);
-        // A line ends with its mac, a quote, a brace and a newline.
+        // A line ends with its MAC, a quote, a brace and a newline.
         const mac = records > 0 ? bytes.toString("latin1", whole - 27, whole - 3) : before.mac;
         chain.rewind(before.length + records, mac);
         return Math.max(0, records - own);
@@ -83,7 +83,9 @@ export function createBatcher({ chain, opening, fields, unfinished, now }: Batch
   };
 }
 
-/** Each attempt on a full disk that takes a few bytes leaves one; beyond that many they are not accounted for. */
+/**
+ * Each attempt on a full disk that writes a few bytes leaves one. Unfinished lines beyond this number are not listed.
+ */
 const MAX_TORN = 1000;
 
 function encode(chain: Chain, entry: Entry, fields: BatcherOptions["fields"]): string {

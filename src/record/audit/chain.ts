@@ -1,19 +1,21 @@
 import { createHmac, type KeyObject } from "node:crypto";
 import { safeJson } from "../log/safe-json.ts";
 
-/** The kinds of records: the first of a chain, a judged message, something that is not there, the last. */
+/** The types of records: the first of a chain, a judged message, lost events or unfinished lines, and the last. */
 type RecordType = "open" | "event" | "gap" | "close";
 
-/** A writer's chain: each record's mac covers the record and the mac before it, and so all that came before. */
+/**
+ * The chain of one writer: the MAC of each record covers the record and the previous MAC, and so everything before it.
+ */
 export interface Chain {
   readonly log: string;
-  /** How many records there are. */
+  /** The number of records. */
   readonly length: number;
-  /** The mac of the last one. */
+  /** The MAC of the last record. */
   readonly mac: string;
   /** Adds a record, and returns its line. `members` is JSON without the braces. */
   add(type: RecordType, members: string): string;
-  /** Takes back what never reached the file. */
+  /** Takes back records that were not written to the file. */
   rewind(length: number, mac: string): void;
 }
 
@@ -42,17 +44,17 @@ export function createChain(key: KeyObject, log: string): Chain {
   };
 }
 
-/** A record as it stands in a file. What it says is not to be believed until its mac has been checked. */
+/** A record in a file. Its content must not be trusted before its MAC has been checked. */
 export interface RecordLine {
   readonly log: string;
   readonly seq: number;
   readonly type: RecordType;
   readonly mac: string;
-  /** All that the mac covers. */
+  /** The bytes that the MAC covers. */
   readonly body: Buffer;
 }
 
-/** Reads a line, without its newline; null where it is no record. */
+/** Parses a line without its newline; null if it is not a record. */
 export function parseRecord(line: Buffer): RecordLine | null {
   const mac = readMac(line);
   if (mac === null) return null;
@@ -67,17 +69,20 @@ export function parseRecord(line: Buffer): RecordLine | null {
   };
 }
 
-/** An object inside a record. Where one begins as records do, a space keeps it from being taken for one. */
+/**
+ * Encodes an object inside a record. If it begins like a record, a space is inserted so that it cannot be taken for
+ * one.
+ */
 export function encodeObject(value: object): string {
   return safeJson(value).replaceAll(RECORD_START, `{ ${RECORD_START.slice(1)}`);
 }
 
-/** The mac at the end of a line, without its newline; null where there is none. */
+/** The MAC at the end of a line without its newline; null if there is none. */
 export function readMac(line: Buffer): string | null {
   return END.exec(line.toString("latin1", Math.max(0, line.length - END_LENGTH)))?.[1] ?? null;
 }
 
-/** A mac over a text that rests on the mac before. */
+/** Computes the MAC of a body that follows the previous MAC. */
 export function computeMac(key: KeyObject, previous: string, body: string | Buffer): string {
   const hmac = createHmac("sha256", key);
   if (typeof body === "string") hmac.update(previous + body);
@@ -85,18 +90,18 @@ export function computeMac(key: KeyObject, previous: string, body: string | Buff
   return hmac.digest("base64url").slice(0, MAC_LENGTH);
 }
 
-/** A body with its mac, as a line. */
+/** A body and its MAC as a line. */
 export function closeLine(body: string, mac: string): string {
   return `${body},"mac":"${mac}"}\n`;
 }
 
 /**
- * Where a record starts. Quotes in strings are escaped, and objects inside a record are written in another way, so this
- * stands nowhere else.
+ * The start of a record. It appears nowhere else, because quotes in strings are escaped and objects inside a record
+ * begin differently.
  */
 export const RECORD_START = '{"log":"';
 
-// 144 bits. A multiple of six, so that no character has bits that mean nothing.
+// 144 bits: a multiple of six, so that no base64url character has unused bits.
 const MAC_LENGTH = 24;
 const END_LENGTH = MAC_LENGTH + ',"mac":""}'.length;
 const END = /^,"mac":"([\w-]{24})"\}$/;

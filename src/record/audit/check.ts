@@ -5,45 +5,45 @@ import { KNOWN_VERSIONS, type Seal } from "./line.ts";
 import type { Line } from "./reader.ts";
 import { isBegun } from "./torn.ts";
 
-/** What is known of a chain, as far as it has been read. */
+/** What is known about a chain so far. */
 interface ChainState {
-  /** The last record in its order, its mac, and where it stands. */
+  /** The number, MAC and place of its last record in sequence. */
   seq: number;
   mac: string;
   place: Place;
   isClosed: boolean;
-  /** Whether a later chain says where it ended. */
+  /** Whether a later chain contains a seal of its end. */
   isSealed: boolean;
-  /** Whether anything is wrong with it. */
+  /** Whether a finding concerns it. */
   isDoubted: boolean;
 }
 
-/** Checks the lines of a log, one after the other. */
+/** Checks the lines of a log in order. */
 export interface Checker {
   readonly chains: ReadonlyMap<string, ChainState>;
   readonly counts: { readonly records: number; readonly gaps: number; readonly lost: number };
-  /** Returns whether the line ends with a record or the beginning of one, which is what writers leave. */
+  /** Checks a line. Returns whether the line ends with a record or with the beginning of one, as writers leave it. */
   take(line: Line, place: Place): boolean;
-  /** Compares a chain with what somebody knows of it. */
+  /** Compares a chain with a known record number and MAC. */
   compare(seal: Seal, place: Place | null): void;
-  /** Reports the lines that are no records and that no record accounts for. */
+  /** Reports lines that are not records and that no record accounts for. */
   end(): void;
 }
 
 interface State extends ChainState {
-  /** What the next mac may rest on: one mac, or where something is wrong what else it may have been. */
+  /** The MACs that the next record may be based on: one, or several after a changed record. */
   bases: string[];
-  /** Records that were passed over, first and last of each run. */
+  /** The missing records: first and last of each run. */
   readonly missing: [number, number][];
-  /** Whether it can be checked: our key, our version. */
+  /** Whether it can be checked, because it uses our key and a known version. */
   isOurs: boolean;
 }
 
-/** What stands in the file and is no line of its own. */
+/** Bytes in the file that are not a valid line of their own. */
 interface Scrap {
   readonly place: Place;
   readonly bytes: number;
-  /** Nothing, a record without its newline, the beginning of one, or something that writers do not leave. */
+  /** Nothing, a record without its newline, the beginning of a record, or bytes that writers do not leave. */
   readonly kind: "empty" | "record" | "begun" | "strange";
 }
 
@@ -62,8 +62,8 @@ interface Claims {
 export function createChecker(key: AuditKey, findings: Findings): Checker {
   const chains = new Map<string, State>();
   const counts = { records: 0, gaps: 0, lost: 0 };
-  let strangers = 0; // chains that nobody with our key began
-  const scraps: Scrap[] = []; // what is no line of its own, until a record accounts for it
+  let strangers = 0; // chains that were not begun with our key
+  const scraps: Scrap[] = []; // kept until a record accounts for them
 
   function scrap(each: Scrap): void {
     if (scraps.length < MAX_SCRAPS) scraps.push(each);
@@ -97,14 +97,15 @@ export function createChecker(key: AuditKey, findings: Findings): Checker {
       chain.isDoubted = true;
       findings.changed(place, log, seq);
     }
-    // After a change the next record rests on the mac that is written here, or, if that was changed, on the true one.
+    // If a record was changed, the next one is based on the MAC written here, or, if the MAC itself was changed, on the
+    // original one.
     chain.bases = isGenuine ? [mac] : [mac, computeMac(key.records, chain.bases[0], record.body)];
     Object.assign(chain, { seq, mac, place });
     if (record.type === "close") chain.isClosed = true;
     if (isGenuine && record.type !== "event") believe(record, place);
   }
 
-  /** Null where it is one more of those that nobody with our key began: a forger can make up any number of them. */
+  /** Null if there are too many chains that were not begun with our key: a forger can add any number of them. */
   function begin({ log, seq, mac, body }: RecordLine, place: Place): State | null {
     if (seq !== 0 || computeMac(key.records, "", body) !== mac) {
       if (strangers === MAX_STRANGERS) return null;
@@ -116,7 +117,10 @@ export function createChecker(key: AuditKey, findings: Findings): Checker {
     return chain;
   }
 
-  /** Whether a chain is one we can check. Its mac cannot tell: it may be made with a key we do not have. */
+  /**
+   * Determines whether a chain can be checked. The MAC cannot tell, because it may be made with a key that we do not
+   * have.
+   */
   function greet(chain: State, record: RecordLine, place: Place): void {
     const claims = read(record);
     if (claims === null || !KNOWN_VERSIONS.includes(claims.version)) {
@@ -130,7 +134,7 @@ export function createChecker(key: AuditKey, findings: Findings): Checker {
     }
   }
 
-  /** What a genuine record says of other things than messages. */
+  /** Processes what a valid record says about other things than messages. */
   function believe(record: RecordLine, place: Place): void {
     const { seals = [], torn, lost = 0, from, to, reason } = read(record) ?? {};
     if (record.type === "gap" && lost > 0) {
@@ -142,17 +146,17 @@ export function createChecker(key: AuditKey, findings: Findings): Checker {
     if (record.type === "open") for (const seal of seals) compare(seal, place);
   }
 
-  /** Takes the unfinished lines that a record accounts for off the list. */
+  /** Removes the unfinished lines that a record accounts for from the list. */
   function explain(torn: readonly number[]): void {
     for (const bytes of torn) {
       strike(bytes);
-      // The writer puts a newline after each. Where another writer had ended the line by then, that makes an empty one.
+      // The writer adds a newline after each. If another writer had already ended the line, that makes an empty line.
       strike(0);
     }
   }
 
-  // Only the length is vouched for. What does not look like a writer's doing is not struck: whoever can
-  // append to the file could otherwise have anything accounted for.
+  // A record vouches only for the length of an unfinished line. Bytes that no writer would leave are not removed from
+  // the list: otherwise whoever can append to the file could have anything accounted for.
   function strike(bytes: number): void {
     const index = scraps.findLastIndex((each) => each.bytes === bytes && each.kind !== "strange");
     if (index < 0) return;
@@ -190,7 +194,8 @@ export function createChecker(key: AuditKey, findings: Findings): Checker {
         return false;
       }
       let kind: Scrap["kind"] = "strange";
-      // Usually one piece. More, where a writer could not finish its line and another's record follows.
+      // Usually one piece. There are more if a writer could not finish its line and the record of another writer
+      // follows.
       for (let start = 0; start < bytes;) {
         const next = text.indexOf(RECORD_START, start + 1);
         const end = next < 0 ? bytes : next;

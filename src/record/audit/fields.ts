@@ -1,5 +1,5 @@
-/** What a record of the audit log says beside what every record has, by the names that `audit.include.fields` takes. */
+/** The optional fields of a record in the audit log, by the names that `audit.include.fields` takes. */
 export const AUDIT_FIELDS = ["identity", "client", "server", "mcp_session", "policy", "reason", "metadata"] as const;
 
-/** One of them. */
+/** One of the optional fields. */
 export type AuditField = (typeof AUDIT_FIELDS)[number];

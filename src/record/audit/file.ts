@@ -4,22 +4,24 @@ import { ProxyError } from "../../errors.ts";
 import { LF } from "../../message/characters.ts";
 import { sleep } from "./sleep.ts";
 
-/** The file of an audit log. Others may write to it too: a line is whole because it leaves in one write. */
+/**
+ * The file of an audit log. Other processes may write to it too: each line is complete because it leaves in one write.
+ */
 export interface AuditFile {
   /** Its real path. */
   readonly path: string;
-  /** Bytes of a line that somebody began and did not finish, at its end. */
+  /** How many bytes of an unfinished line are at its end. */
   readonly unfinished: number;
   readonly size: number;
   append(bytes: Buffer, done: (error: NodeJS.ErrnoException | null, written: number) => void): void;
-  /** How many bytes were written; throws where none could be. */
+  /** Returns how many bytes were written; throws if none could be. */
   appendSync(bytes: Buffer): number;
-  /** Whether a text stands in it somewhere from a place on. */
+  /** Whether the file contains a text somewhere after an offset. */
   holds(text: string, from: number): boolean;
   close(): void;
 }
 
-/** Opens an audit log to append to it, and makes it where there is none. */
+/** Opens an audit log for appending, and creates it if it does not exist. */
 export function openAuditFile(file: string, onExposed: (text: string) => void): AuditFile {
   let descriptor: number;
   try {
@@ -51,41 +53,41 @@ export function openAuditFile(file: string, onExposed: (text: string) => void): 
   };
 }
 
-/** The path a log is known by, however it was named. */
+/** The canonical path of a log, however it was named. */
 export function realPath(file: string): string {
   try {
     return realpathSync.native(file);
   } catch {
-    // What /dev/stderr leads to may have no path.
+    // The target of /dev/stderr may have no path.
     return resolve(file);
   }
 }
 
-/** How far back the start of an unfinished line is looked for, and how far on the end of a write. */
+/** How far back to look for the start of an unfinished line, and how far ahead for the end of a write. */
 const MAX_LOOK_BYTES = 16 * 1024 * 1024;
 
 function openForAppending(file: string): number {
-  // A pipe that nobody reads must not keep us from ending. Windows has no such flag, and no such pipes.
+  // A pipe without a reader must not block the exit. Windows has neither this flag nor such pipes.
   const flags = constants.O_APPEND | constants.O_CREAT | (constants.O_NONBLOCK ?? 0) | followFlag(file);
   try {
     return openSync(file, flags | constants.O_RDWR, 0o600);
   } catch (error) {
-    // A log one may add to but not read is a sensible thing to have.
+    // A log may be writable without being readable.
     if ((error as NodeJS.ErrnoException).code !== "EACCES") throw error;
     return openSync(file, flags | constants.O_WRONLY, 0o600);
   }
 }
 
-/** Where everybody may put a link, it may have been put there to have us write into another file. */
+/** In a directory that everybody can write to, a symbolic link could make the proxy write to another file. */
 function followFlag(file: string): number {
   try {
     return (statSync(dirname(resolve(file))).mode & 0o002) === 0 ? 0 : (constants.O_NOFOLLOW ?? 0);
   } catch {
-    return 0; // opening it will say why
+    return 0; // opening the file will report the error
   }
 }
 
-/** What is unfinished may only be under way. Then it grows within a moment. */
+/** An unfinished line may be a write in progress. Then it grows within a moment. */
 function unfinishedBytes(descriptor: number): number {
   let size = sizeOf(descriptor);
   let count = bytesAfterNewline(descriptor, size);
@@ -122,7 +124,7 @@ function sizeOf(descriptor: number): number {
   try {
     return fstatSync(descriptor).size;
   } catch {
-    // A network file system may have lost it. The write will say so.
+    // A network file system may have lost the file. The write will report that.
     return 0;
   }
 }

@@ -1,31 +1,31 @@
-/** Something that should not be so, and where. */
+/** A sign of tampering or damage, and where it is. */
 interface Finding {
-  /** Such as `line 7`; null where it is about what is nowhere. */
+  /** Such as `line 7`; null if it has no place in a file. */
   readonly where: string | null;
   readonly text: string;
 }
 
-/** What a verification came to. */
+/** The result of a verification. */
 export interface AuditReport {
   /** The files, in the order they were read. */
   readonly files: readonly { readonly file: string; readonly records: number }[];
   readonly records: number;
   readonly chains: number;
   readonly gaps: number;
-  /** Events that the log itself says are not in it. */
+  /** Events that the log itself reports as lost. */
   readonly lost: number;
   readonly findings: readonly Finding[];
-  /** Findings beyond those. */
+  /** The number of further findings. */
   readonly moreFindings: number;
-  /** What is worth knowing, and no sign of tampering. */
+  /** Information that is not a sign of tampering. */
   readonly notes: readonly string[];
   readonly moreNotes: number;
 }
 
-/** Collects findings and notes: the first of them in full, the rest by number. */
+/** Collects findings and notes: the first of them in full, the rest as a number. */
 export interface Findings {
   add(place: Place | null, text: string): void;
-  /** A record that does not match its mac. Neighbours in a chain make one finding. */
+  /** Reports a record that does not match its MAC. Adjacent records of a chain make one finding. */
   changed(place: Place, log: string, seq: number): void;
   note(text: string): void;
   list(): Pick<AuditReport, "findings" | "moreFindings" | "notes" | "moreNotes">;
@@ -33,19 +33,19 @@ export interface Findings {
 
 /** A line of one of the files. */
 export interface Place {
-  /** The file, where there are several. */
+  /** The file, if there are several. */
   readonly file: string | null;
   readonly line: number;
-  /** Counts through all files. */
+  /** The position across all files. */
   readonly order: number;
 }
 
-/** How a place is called. */
+/** Formats a place. */
 export function showPlace({ file, line }: Place): string {
   return file === null ? `line ${line}` : `${file} line ${line}`;
 }
 
-/** Makes a collection. */
+/** Makes an empty collection. */
 export function createFindings(): Findings {
   const kept: { place: Place | null; where: string | null; text: string }[] = [];
   const notes: string[] = [];
@@ -86,7 +86,7 @@ export function createFindings(): Findings {
   };
 }
 
-/** What stands nowhere comes last. */
+/** Findings without a place come last. */
 function order(place: Place | null): number {
   return place?.order ?? Number.MAX_SAFE_INTEGER;
 }

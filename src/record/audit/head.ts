@@ -16,32 +16,35 @@ import { closeLine, computeMac, readMac } from "./chain.ts";
 import type { AuditKey } from "./key.ts";
 import { sleep } from "./sleep.ts";
 
-/** How far a chain has come. Kept apart from the log, so that a log that was cut short contradicts it. */
+/** How far a chain has come. It is kept apart from the log, so that it contradicts a truncated log. */
 interface Head {
   readonly log: string;
   /** The number of the last record; -1 before the first. */
   readonly seq: number;
   readonly mac: string;
-  /** Being written; ended with a closing record; ended without, because there was no room for one. */
+  /**
+   * "open": being written. "closed": ended with a closing record. "left": ended without one, because there was no room
+   * for it.
+   */
   readonly state: "open" | "closed" | "left";
   readonly author: Author;
 }
 
-/** A head as it was found. */
+/** A head that was read from disk. */
 export interface FoundHead extends Head {
   readonly file: string;
-  /** Whether its writer may still be at work. */
+  /** Whether its writer may still be running. */
   readonly isLive: boolean;
 }
 
-/** A writer's own head. Saved once at a time. */
+/** The head file of one writer. Only one save at a time. */
 export interface HeadFile {
   save(head: Omit<Head, "author" | "log">, done: (error: Error | null) => void): void;
   saveSync(head: Omit<Head, "author" | "log">): void;
   close(): void;
 }
 
-/** The folder of the heads of an audit log: beside the key, and by the real path of the log. */
+/** The folder for the heads of an audit log: next to the key, named after the canonical path of the log. */
 export function headFolder(keyFile: string, key: AuditKey, file: string): string {
   const name = createHash("sha256").update(`${key.id}\n${file}`).digest("hex").slice(0, 32);
   return join(dirname(keyFile), "audit", name);
@@ -56,7 +59,7 @@ export function createHead(folder: string, key: AuditKey, log: string, author: A
   let isSaving = false;
   let isClosed = false;
   return {
-    // Always the same bytes of the file: that takes no room, so it works where the disk is full.
+    // Always overwrites the same bytes of the file: this needs no space, so it works on a full disk.
     save(head, done) {
       isSaving = true;
       write(descriptor, encode(head), 0, HEAD_BYTES, 0, (error) => {
@@ -68,13 +71,13 @@ export function createHead(folder: string, key: AuditKey, log: string, author: A
     saveSync: (head) => void writeSync(descriptor, encode(head), 0, HEAD_BYTES, 0),
     close() {
       isClosed = true;
-      // A write that is under way would find another file behind the number.
+      // Closing now would let a write in progress go to another file that reuses the descriptor.
       if (!isSaving) closeSync(descriptor);
     },
   };
 }
 
-/** The heads in a folder. Those that are not what their writer wrote are named in `spoilt`. */
+/** Reads the heads in a folder. Damaged ones are listed in `spoilt`. */
 export function readHeads(folder: string, key: AuditKey, now: number): { heads: FoundHead[]; spoilt: string[] } {
   const heads: FoundHead[] = [];
   const spoilt: string[] = [];
@@ -87,13 +90,13 @@ export function readHeads(folder: string, key: AuditKey, now: number): { heads: 
   return { heads, spoilt };
 }
 
-/** Forgets heads that a record in the log now vouches for. */
+/** Removes heads that are now recorded as seals in the log. */
 export function removeHeads(heads: readonly FoundHead[]): void {
   for (const { file } of heads) {
     try {
       unlinkSync(file);
     } catch {
-      // Another writer that started with us was quicker.
+      // Another writer has removed it already.
     }
   }
 }
@@ -119,7 +122,7 @@ function readHead(file: string, name: string, key: AuditKey, now: number): Found
       const isLive = state === "open" && isRunning(author, now - found.time);
       return { log, seq, mac: last, state, author, file, isLive };
     }
-    // Perhaps its writer is just writing it.
+    // Its writer may be writing it right now.
     sleep(2);
   }
   return "spoilt";

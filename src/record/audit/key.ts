@@ -5,28 +5,28 @@ import { dirname, isAbsolute, join } from "node:path";
 import { ProxyError } from "../../errors.ts";
 import { sleep } from "./sleep.ts";
 
-/** The secret an audit log is chained with, cut into one for each use. */
+/** The keys derived from the secret of an audit log, one for each use. */
 export interface AuditKey {
-  /** Tells keys apart, and tells nothing about the key. */
+  /** Identifies the key without revealing it. */
   readonly id: string;
   readonly records: KeyObject;
   readonly heads: KeyObject;
 }
 
-/** Makes that many random bytes. */
+/** Returns this many random bytes. */
 export type Random = (bytes: number) => Buffer;
 
-/** Where the key is: where FAIRLEAD_AUDIT_KEY says, or in the user's folder for state. */
+/** The path of the key: FAIRLEAD_AUDIT_KEY, or a file in the user's state folder. */
 export function auditKeyFile(env: NodeJS.ProcessEnv, platform: NodeJS.Platform = process.platform): string {
   const chosen = env["FAIRLEAD_AUDIT_KEY"];
   if (chosen !== undefined && chosen !== "") return chosen;
   const state = env[platform === "win32" ? "LOCALAPPDATA" : "XDG_STATE_HOME"] ?? "";
-  // The XDG base directory specification: a path that is not absolute is to be ignored.
+  // The XDG base directory specification: a path that is not absolute must be ignored.
   const usual = platform === "win32" ? ["AppData", "Local"] : [".local", "state"];
   return join(isAbsolute(state) ? state : join(homedir(), ...usual), "fairlead", "audit.key");
 }
 
-/** Reads the key. It must be there. */
+/** Reads the key. Throws if it does not exist. */
 export function readAuditKey(file: string, onExposed: (text: string) => void = () => {}): AuditKey {
   try {
     return deriveAuditKey(readSecret(file, onExposed));
@@ -38,7 +38,7 @@ export function readAuditKey(file: string, onExposed: (text: string) => void = (
   }
 }
 
-/** Reads the key, and makes one where there is none. */
+/** Reads the key, and creates it if it does not exist. */
 export function ensureAuditKey(
   file: string,
   onExposed: (text: string) => void,
@@ -49,7 +49,7 @@ export function ensureAuditKey(
     createSecret(file, random(SECRET_BYTES));
   } catch (cause) {
     const { code = String(cause) } = cause as NodeJS.ErrnoException;
-    // Somebody else was first, or it has always been there. A folder that may only be read is no trouble then either.
+    // The key exists, or another process has just created it. Then a read-only folder is not a problem either.
     if (code === "EEXIST" || isThere(file)) return readAuditKey(file, onExposed);
     const remedy = `${code}: name a file that can be written in FAIRLEAD_AUDIT_KEY`;
     throw noKey(`Cannot make the audit key ${file}`, remedy, cause);
@@ -57,7 +57,7 @@ export function ensureAuditKey(
   return readAuditKey(file, onExposed);
 }
 
-/** The keys that follow from a secret. */
+/** Derives the keys from the secret. */
 function deriveAuditKey(secret: Buffer): AuditKey {
   const derive = (use: string): Buffer => createHmac("sha256", secret).update(`fairlead audit 1 ${use}`).digest();
   return {
@@ -69,11 +69,11 @@ function deriveAuditKey(secret: Buffer): AuditKey {
 
 const SECRET_BYTES = 32;
 
-/** How long whoever made the file may take to write the key into it. */
+/** How long another process may take to write the key after creating the file. */
 const PATIENCE_MS = 1000;
 
 function createSecret(file: string, secret: Buffer): void {
-  // Exclusive: of two processes that start at once, one makes the key and the other reads it.
+  // Exclusive: of two processes that start at once, one creates the key and the other reads it.
   const descriptor = openSync(file, "wx", 0o600);
   try {
     if (writeSync(descriptor, secret) === SECRET_BYTES) return;

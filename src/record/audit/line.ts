@@ -3,16 +3,16 @@ import { encodeObject } from "./chain.ts";
 import type { AuditEvent } from "../event.ts";
 import { safeJson } from "../log/safe-json.ts";
 
-/** The version of the format that is written. Version 1 had no circumstances and no logins. */
+/** The format version that is written. Version 1 had neither circumstances nor logins. */
 const AUDIT_VERSION = 2;
 
-/** The versions that can be verified. How a record is chained to the one before is the same in all of them. */
+/** The versions that can be verified. They all chain records in the same way. */
 export const KNOWN_VERSIONS: readonly unknown[] = [1, AUDIT_VERSION];
 
-/** What one writer vouches for of another: its log, its last record's number and mac. */
+/** The end of another writer's chain: its log id, and the number and MAC of its last record. */
 export type Seal = readonly [log: string, seq: number, mac: string];
 
-/** What the first record of a chain says. */
+/** The content of the first record of a chain. */
 export interface Opening {
   readonly time: number;
   readonly key: string;
@@ -20,7 +20,7 @@ export interface Opening {
   readonly torn: readonly number[];
 }
 
-/** What is not in the log, and why. */
+/** Events that are not in the log, and why. */
 export interface Gap {
   readonly lost: number;
   /** When the first and the last of them would have been written. */
@@ -29,7 +29,7 @@ export interface Gap {
   readonly reason: string;
 }
 
-/** What waits to be written: a judged message, or that some were lost here. */
+/** An entry that waits to be written: an event, or a gap for lost events. */
 export type Entry = AuditEvent | Gap;
 
 /** The members of an opening record. */
@@ -39,7 +39,7 @@ export function encodeOpening({ time, key, seals, torn }: Opening): string {
 
 const ALL_FIELDS: ReadonlySet<AuditField> = new Set(AUDIT_FIELDS);
 
-/** The members of the record of one judged message. Of the circumstances, those that are known and wanted. */
+/** The members of the record for one judged message. Circumstances are included if they are known and wanted. */
 export function encodeEvent(event: AuditEvent, fields = ALL_FIELDS): string {
   return (
     `"time":${stamp(event.time)},"session":${text(event.session)},"direction":"${event.direction}",` +
@@ -80,7 +80,7 @@ export function encodeClosing(closing: { time: number; events: number; lost: num
   return `"time":${stamp(closing.time)},"events":${closing.events},"lost":${closing.lost}`;
 }
 
-/** The unfinished lines that were left before a record, by their bytes. */
+/** The sizes of the unfinished lines that were left before a record. */
 function tear(torn: readonly number[]): string {
   return torn.length === 0 ? "" : `,"torn":[${torn.join(",")}]`;
 }
@@ -93,7 +93,7 @@ function round(milliseconds: number | null): number | null {
   return milliseconds === null ? null : Math.round(milliseconds * 1000) / 1000;
 }
 
-/** The id as a value: a number, or a text. It comes as JSON, byte for byte. */
+/** The id as a JSON number or string. It is given as JSON bytes. */
 function readableId(spelled: string | null): string {
   if (spelled === null || INTEGER.test(spelled)) return String(spelled);
   try {
@@ -110,5 +110,5 @@ function text(value: string | null): string {
   return PLAIN.test(value) ? `"${value}"` : safeJson(value);
 }
 
-// Most texts: nothing in them to escape.
+// The usual case: a text without anything to escape.
 const PLAIN = /^[ !#-[\]-~]*$/;

@@ -4,14 +4,14 @@ import { LF } from "../../message/characters.ts";
 
 /** A line without its newline. */
 export interface Line {
-  /** Valid until the next line is read. Null where it is too long to be a record. */
+  /** Valid until the next line is read. Null if the line is too long to be a record. */
   readonly text: Buffer | null;
   readonly bytes: number;
-  /** Whether it has a newline; only the last one may have none. */
+  /** Whether it ends with a newline. Only the last line may have none. */
   readonly isFinished: boolean;
 }
 
-/** Reads the lines of a file as it is now, a piece at a time. */
+/** Reads the lines of a file up to its current size, in chunks. */
 export function readLines(file: string, take: (line: Line) => void): void {
   const descriptor = open(file);
   try {
@@ -23,12 +23,12 @@ export function readLines(file: string, take: (line: Line) => void): void {
   }
 }
 
-/** More than the longest record takes. */
+/** Longer than any record. */
 const MAX_LINE_BYTES = 1024 * 1024;
 
 function cut(descriptor: number, end: number, take: (line: Line) => void): void {
   const buffer = Buffer.allocUnsafe(MAX_LINE_BYTES);
-  let held = 0; // bytes of a line that has not ended yet, at the start of the buffer
+  let held = 0; // bytes of an unfinished line, at the start of the buffer
   let skipped = 0; // bytes of it that did not fit
   for (let position = 0; position < end;) {
     const count = readSync(descriptor, buffer, held, Math.min(buffer.length - held, end - position), position);

@@ -2,8 +2,8 @@ import { BACKSLASH, QUOTE } from "../../message/characters.ts";
 import { RECORD_START } from "./chain.ts";
 
 /**
- * Whether a text is a record that was begun and not finished, of a chain whose next record has this
- * number. Nobody vouches for such a text, so whatever could be taken for a whole record is none.
+ * Whether a text is the unfinished beginning of a record, in a chain whose next record has this number. Such a text has
+ * no MAC, so a text that could be taken for a complete record does not count.
  */
 export function isBegun(text: Buffer, nextSeq: (log: string) => number): boolean {
   const start = text.toString("latin1", 0, MAX_START);
@@ -20,10 +20,10 @@ export function isBegun(text: Buffer, nextSeq: (log: string) => number): boolean
 const MAX_START = 80;
 const LOG = /^\{"log":"([\w-]{16})"/;
 
-/** Too short to say which chain it belongs to. */
+/** Too short to tell which chain it belongs to. */
 const NAMELESS = /^\{"log":"[\w-]{0,16}$/;
 
-/** Whether the object that it begins ends in it. */
+/** Whether the text contains the end of the object that it begins. */
 function isClosed(text: Buffer): boolean {
   let isInString = false;
   let depth = 0;

@@ -7,15 +7,15 @@ import { type FoundHead, headFolder, readHeads } from "./head.ts";
 import { readAuditKey } from "./key.ts";
 import { readLines } from "./reader.ts";
 
-/** What is to be verified, and with which key. */
+/** The files to verify, and the key. */
 export interface VerifyOptions {
-  /** A log; where it was moved away and begun anew, its parts from the oldest on. */
+  /** A log; if it was rotated, its parts from the oldest on. */
   readonly files: readonly string[];
   readonly keyFile: string;
   readonly now?: () => number;
 }
 
-/** Checks that an audit log is as it was written. Throws a ProxyError where that cannot be told. */
+/** Checks that an audit log is as it was written. Throws a ProxyError if that cannot be determined. */
 export function verifyAudit({ files, keyFile, now = Date.now }: VerifyOptions): AuditReport {
   const key = readAuditKey(keyFile);
   const findings = createFindings();
@@ -28,16 +28,16 @@ export function verifyAudit({ files, keyFile, now = Date.now }: VerifyOptions): 
     spoilt = found.flatMap((each) => each.spoilt);
     return found.flatMap((each) => each.heads);
   };
-  // Before the log: what a head says was in the log before it said so.
+  // Heads are read before the log: a record is in the log before its head says so.
   const heads = look();
   const { parts, unfinished } = readAll(files, checker, findings);
   for (const { file, isForeign } of parts) {
-    // Where it is known to have been one, that it is none any more is a finding.
+    // If a file is known to have been a log, it is a finding that it contains no records any more.
     if (isForeign && lookFor(file).heads.length === 0) throw noLog(file);
   }
   checker.end();
   for (const { log, seq, mac } of heads) if (seq >= 0) checker.compare([log, seq, mac], null);
-  // A writer may have begun while we read.
+  // A writer may have started while the files were read.
   const known = [...heads, ...look()];
   if (unfinished !== null) judgeUnfinished(unfinished, known, checker, findings);
   judgeEnds(known, checker, findings);
@@ -52,19 +52,19 @@ export function verifyAudit({ files, keyFile, now = Date.now }: VerifyOptions): 
 interface Unfinished {
   readonly place: Place;
   readonly bytes: number;
-  /** Whether it looks like what a writer leaves. */
+  /** Whether it looks like the beginning of a record. */
   readonly isBegun: boolean;
 }
 
-/** One of the files, as far as it can be told from looking at it. */
+/** One of the files. */
 interface Part {
   readonly file: string;
   readonly records: number;
-  /** Whether there is something in it, and nothing of that looks like a record, not even a broken one. */
+  /** Whether it has content but nothing that looks like a record, not even a broken one. */
   readonly isForeign: boolean;
 }
 
-/** Reads all files, and says what the last of them ends with, where that is no newline. */
+/** Reads all files. Returns the unfinished line at the end of the last one, if there is one. */
 function readAll(
   files: readonly string[],
   checker: Checker,
@@ -96,8 +96,8 @@ function noLog(file: string): ProxyError {
 }
 
 /**
- * A line without an end is being written, or its writer died over it. Where no writer is left to have
- * done so, it was cut; and what does not begin like a record, no writer began.
+ * An unfinished last line is still being written, or its writer died while writing it. If no such writer is known, the
+ * log was truncated; and if it does not begin like a record, no writer wrote it.
  */
 function judgeUnfinished(rest: Unfinished, heads: readonly FoundHead[], checker: Checker, findings: Findings): void {
   const open = heads.filter(({ log, state }) => state !== "closed" && checker.chains.get(log)?.isClosed !== true);
@@ -110,7 +110,7 @@ function unfinishedLine({ bytes }: { bytes: number }): string {
   return `an unfinished line of ${bytes} bytes`;
 }
 
-/** Says how chains ended that have no closing record. */
+/** Reports how chains without a closing record ended. */
 function judgeEnds(heads: readonly FoundHead[], checker: Checker, findings: Findings): void {
   for (const [log, chain] of checker.chains) {
     if (chain.isClosed || chain.isDoubted) continue;

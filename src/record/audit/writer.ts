@@ -8,28 +8,28 @@ import { type AuditEvent, UNAUDITED_RULE } from "../event.ts";
 
 /** An audit log that is being written. */
 export interface AuditLog {
-  /** Notes an event. It is written a little later: messages do not wait for disks, unless so many wait that there is no room. */
+  /** Queues an event. It is written shortly after: messages do not wait for the disk, unless the backlog is full. */
   write(event: AuditEvent): void;
   /**
-   * Writes an event, and all that waits, before it returns. False where that fails: then the message must not pass, and
-   * the log will say that it did not.
+   * Writes an event and the whole backlog before it returns. False if that fails: then the message must not be
+   * forwarded, and the log will say that it was not.
    */
   writeNow(event: AuditEvent): boolean;
-  /** Resolves when all that was noted is written, or cannot be. */
+  /** Resolves when everything queued has been written, or cannot be. */
   flush(): Promise<void>;
-  /** Writes the rest and the closing record, synchronously. What is noted after that is not written. */
+  /** Writes the backlog and the closing record, synchronously. Later events are not written. */
   close(): void;
 }
 
-/** What a writer works with. */
+/** Options of a writer. */
 export interface WriterOptions {
   readonly file: AuditFile;
   readonly chain: Chain;
   readonly batcher: Batcher;
   readonly backlog: Backlog;
-  /** Where the end of the chain is kept, or null where it cannot be. */
+  /** Keeps the end of the chain; null if that is not possible. */
   readonly head: HeadFile | null;
-  /** Called when the first record is in the file, and the head says so. */
+  /** Called when the first record is in the file and the head says so. */
   readonly onOpened: () => void;
   readonly warn: (text: string) => void;
   readonly now: () => number;
@@ -38,24 +38,24 @@ export interface WriterOptions {
 /** Makes a writer. */
 export function createAuditWriter(options: WriterOptions): AuditLog {
   const { file, chain, batcher, backlog, head, warn, now } = options;
-  let flight: Flight | null = null; // one write at a time
+  let flight: Flight | null = null; // at most one write at a time
   let draining: Promise<void> | null = null;
   let timer: NodeJS.Timeout | null = null;
   let failure: string | null = null; // why the last attempt failed
   let saidAt = -Infinity;
   let isOpened = false;
   let isClosed = false;
-  let isHeadBehind = false; // more is in the file than the head says
+  let isHeadBehind = false; // the file contains more than the head says
 
   function schedule(delayMs: number): void {
     if (timer !== null) clearTimeout(timer);
     timer = setTimeout(() => {
       timer = null;
-      void flush(); // it never rejects
+      void flush(); // never rejects
     }, delayMs).unref();
   }
 
-  /** At most once a minute. */
+  /** Warns at most once a minute. */
   function complain(text: string): void {
     if (now() - saidAt < QUIET_MS) return;
     saidAt = now();
@@ -66,7 +66,7 @@ export function createAuditWriter(options: WriterOptions): AuditLog {
     return failure === null ? "" : ` (${failure})`;
   }
 
-  /** Takes note of what became of a batch. Returns whether all of it was written. */
+  /** Handles the result of a write. Returns whether the whole batch was written. */
   function settle(batch: Batch, written: number, error: NodeJS.ErrnoException | null): boolean {
     backlog.remove(batch.settle(written));
     if (written === batch.bytes.length) {
@@ -74,12 +74,12 @@ export function createAuditWriter(options: WriterOptions): AuditLog {
       failure = null;
       return true;
     }
-    failure = error?.code ?? "ENOSPC"; // a write that stops short has met the end of the room
+    failure = error?.code ?? "ENOSPC"; // a short write means that the disk is full
     complain(`the audit log cannot be written${because()}: ${backlog.unwritten} events wait, the rest will be lost`);
     return false;
   }
 
-  /** Resolves with whether there is a point in going on. */
+  /** Resolves with whether to continue. */
   async function step(): Promise<boolean> {
     const isWritten = await append(batcher.batch(backlog.take(MAX_BATCH_EVENTS)));
     if (!isWritten) return false;
@@ -92,7 +92,7 @@ export function createAuditWriter(options: WriterOptions): AuditLog {
       const own: Flight = { batch, from: file.size, isOverdue: false };
       flight = own;
       file.append(batch.bytes, (error, written) => {
-        // It was seen to land before we were told.
+        // The end of this write was noticed before the callback ran.
         if (flight !== own) return resolve(failure === null && !isClosed);
         if (!isClosed) {
           flight = null;
@@ -136,11 +136,11 @@ export function createAuditWriter(options: WriterOptions): AuditLog {
     return isClosed ? Promise.resolve() : (draining ??= drain());
   }
 
-  /** Whether no write is under way any more, or comes to its end within this time. */
+  /** Whether no write is in progress, or the current one ends within this time. */
   function land(patienceMs: number): boolean {
     if (flight === null) return true;
     if (flight.isOverdue || !hasLanded(file, flight, patienceMs)) {
-      flight.isOverdue = true; // so that not every event waits for it
+      flight.isOverdue = true; // so that later events do not wait for it too
       return false;
     }
     const { batch } = flight;
@@ -149,8 +149,8 @@ export function createAuditWriter(options: WriterOptions): AuditLog {
   }
 
   /**
-   * Writes what waits, synchronously, until there is room for one more event. Whoever floods us waits for
-   * the disk then, and cannot crowd an event out of the log. Where the disk fails, nobody waits for it.
+   * Writes the backlog synchronously until there is room for one more event. A flood of messages then waits for the
+   * disk and cannot crowd an event out of the log. If the disk fails, messages do not wait for it.
    */
   function makeRoom(event: AuditEvent): void {
     while (backlog.length > 0 && !backlog.hasRoom(event)) {
@@ -159,7 +159,7 @@ export function createAuditWriter(options: WriterOptions): AuditLog {
     }
   }
 
-  /** Writes all that waits, now. */
+  /** Writes the whole backlog, synchronously. */
   function catchUp(): boolean {
     if (!land(CATCH_UP_MS)) return false;
     while (backlog.length > 0) {
@@ -169,7 +169,7 @@ export function createAuditWriter(options: WriterOptions): AuditLog {
     return true;
   }
 
-  /** Writes all that waits. Where that fails the chain stays open. */
+  /** Writes the whole backlog. If that fails, the chain stays open. */
   function writeRest(): boolean {
     if (flight !== null) {
       const { batch } = flight;
@@ -228,34 +228,34 @@ export function createAuditWriter(options: WriterOptions): AuditLog {
       } catch (error) {
         warn(`the end of the audit log could not be noted: ${(error as Error).message}`);
       }
-      // A write that is under way would find another file behind the number.
+      // Closing now would let a write in progress go to another file that reuses the descriptor.
       if (flight === null) file.close();
     },
   };
 }
 
-/** How long an event waits at most before it is written. */
+/** How long an event may wait before it is written. */
 const FLUSH_MS = 50;
 
-/** How long after a failure the next attempt is made. */
+/** How long to wait after a failure before the next attempt. */
 const RETRY_MS = 1000;
 
-/** How often the same trouble is told. */
+/** How often the same warning is repeated. */
 const QUIET_MS = 60_000;
 
-/** Events that are put into lines in one go: a few milliseconds of work. */
+/** How many events are encoded at once: a few milliseconds of work. */
 const MAX_BATCH_EVENTS = 500;
 
-/** A write that is under way. */
+/** A write in progress. */
 interface Flight {
   readonly batch: Batch;
-  /** The size of the file before. */
+  /** The size of the file before the write. */
   readonly from: number;
-  /** Whether somebody has waited for it in vain. */
+  /** Whether waiting for it has timed out. */
   isOverdue: boolean;
 }
 
-/** Whether a write that is under way comes to its end. Nobody tells us: the event loop stands still. */
+/** Waits for a write in progress by reading the file. Its callback cannot run, because the event loop is blocked. */
 function hasLanded(file: AuditFile, { batch: { bytes }, from }: Flight, patienceMs: number): boolean {
   const lineEnd = bytes.toString("latin1", bytes.length - LINE_END_BYTES);
   for (let waited = 0; waited < patienceMs; waited++) {
@@ -265,13 +265,13 @@ function hasLanded(file: AuditFile, { batch: { bytes }, from }: Flight, patience
   return false;
 }
 
-/** Enough of a line's end to know it by: most of it is the mac. */
+/** Enough of a line's end to identify it: most of it is the MAC. */
 const LINE_END_BYTES = 36;
 
-/** How long a write may still take when we end. */
+/** How long a write in progress may take at shutdown. */
 const LANDING_MS = 2000;
 
-/** How long a flood may be held up by a write that is under way. */
+/** How long a flood of events may wait for a write in progress. */
 const CATCH_UP_MS = 250;
 
 const UNDER_WAY: NodeJS.ErrnoException = Object.assign(new Error(), { code: "a write is still under way" });

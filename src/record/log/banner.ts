@@ -1,8 +1,8 @@
 import type { Message } from "../../message/message.ts";
 
 /**
- * The first words of a line that a server wrote for people, where messages belong: mostly a greeting,
- * or a log. Null for what looks like a message: what is in those is not for the log.
+ * The beginning of a line that a server wrote for people to stdout, usually a greeting or a log line. Null if it looks
+ * like a message, because contents of messages must not be logged.
  */
 export function readBanner({ direction, bytes, start, end }: Message): string | null {
   if (direction === "up") return null;

@@ -5,7 +5,7 @@ import { safeJson } from "./safe-json.ts";
 /** How severe a log line is. */
 export type Level = "error" | "warn" | "info" | "debug";
 
-/** The levels, the gravest first. */
+/** The levels, most severe first. */
 export const LEVELS: readonly Level[] = ["error", "warn", "info", "debug"];
 
 /** The log for people. It goes to stderr, because stdout carries the protocol. */
@@ -32,7 +32,7 @@ export interface LogOptions {
   readonly now?: () => Date;
 }
 
-/** A log that says nothing. */
+/** A log that writes nothing. */
 export const SILENT_LOG: Log = { error() {}, warn() {}, info() {}, debug() {} };
 
 /** Creates a log. */
@@ -52,7 +52,7 @@ export function createLog(options: LogOptions = {}): Log {
     try {
       appendFileSync(file, `${line}\n`, { mode: 0o600 });
     } catch {
-      // It was writable when we started, and stderr has the line.
+      // The file was writable at the start, and stderr has the line.
     }
   }
 
@@ -64,9 +64,9 @@ export function createLog(options: LogOptions = {}): Log {
   };
 }
 
-// A reader of stderr that stopped reading must not make us keep all it misses.
+// If stderr is not read, lines are dropped instead of buffered without limit.
 function writeToStderr(line: string): void {
-  // One that is gone is no reason to go, too.
+  // A closed stderr must not end the proxy.
   if (process.stderr.listenerCount("error") === 0) process.stderr.on("error", () => {});
   if (process.stderr.writableLength < MAX_QUEUED_BYTES) process.stderr.write(line);
 }

@@ -3,7 +3,7 @@ import type { Turn } from "../../session/turn.ts";
 import { readBanner } from "./banner.ts";
 import type { ReportDetails } from "./report.ts";
 
-/** What the log for people says of a message that did not pass. */
+/** The log line for a message that was refused or dropped. */
 export function describeRefusal(
   turn: Turn,
   verdict: "deny" | "drop",
@@ -12,7 +12,7 @@ export function describeRefusal(
   why: string | null = null,
 ): ReportDetails & { text: string } {
   const { message, opens } = turn;
-  // The tool filter's daily work; all the rest is a peer that misbehaves.
+  // A refusal by the tool filter is routine; the other rules indicate a peer that misbehaves.
   if (rule === "tools") {
     const tool = opens?.subject ?? null;
     if (tool === null) return { level: "info", text: "refused a call that names no tool" };
@@ -34,7 +34,7 @@ export function describeRefusal(
     return { text, fields };
   }
   const did = verdict === "deny" ? "refused" : "dropped";
-  // The policy's daily work as well.
+  // Refusals by the policy are routine too.
   if (OF_THE_POLICY.test(rule)) {
     const call = turn.answers ?? opens;
     const { envelope } = message;
@@ -62,7 +62,7 @@ const NOUNS: Record<Turn["message"]["envelope"]["kind"], string> = {
   opaque: "a message",
 };
 
-/** Who sends in this direction. */
+/** The sender of messages in this direction. */
 export function sender(direction: Direction): "client" | "server" {
   return direction === "up" ? "client" : "server";
 }

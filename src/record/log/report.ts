@@ -1,25 +1,25 @@
 import type { Fields, Level, Log } from "./log.ts";
 
-/** Says what goes wrong, but not a thousand times: what one rule has to say has a small allowance. */
+/** Writes log lines about problems, with a limit per rule. */
 export interface Reporter {
-  /** `rule` is who decided, under the name it has in the audit log. */
+  /** `rule` is the rule that decided, by its name in the audit log. */
   report(rule: string, text: string, details?: ReportDetails): void;
-  /** Says what was held back. */
+  /** Logs how many lines were suppressed. */
   end(): void;
 }
 
-/** What a report is besides its text. */
+/** Options of a log line. */
 export interface ReportDetails {
-  /** A warning, unless it is daily work. */
+  /** The default is a warning. */
   readonly level?: Level;
   readonly fields?: Fields;
 }
 
-/** Lines that one rule may write in each window. */
+/** How many lines one rule may write in each window. */
 const MAX_LINES = 10;
 const WINDOW_MS = 10_000;
 
-/** Makes a reporter on a log. */
+/** Makes a reporter for a log. */
 export function createReporter(log: Log, now: () => number): Reporter {
   const windows = new Map<string, { since: number; lines: number; held: number; level: Level }>();
 

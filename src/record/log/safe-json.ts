@@ -1,11 +1,11 @@
-/** A value as JSON that stays on its line and keeps its hands off the terminal, whatever a peer put into it. */
+/** Encodes a value as JSON on one line that cannot affect the terminal, whatever a peer put into it. */
 export function safeJson(value: unknown): string {
   return escape(JSON.stringify(value));
 }
 
 /** The same over several lines, for people. */
 export function safeJsonLines(value: unknown): string {
-  // There are no newlines in it but those between lines.
+  // The only newlines in this text are those between lines.
   return JSON.stringify(value, null, 2).split("\n").map(escape).join("\n");
 }
 
@@ -15,8 +15,8 @@ function escape(json: string): string {
 
 const PLAIN = /^[ -~]*$/;
 
-// JSON.stringify has escaped C0 and lone surrogates. The rest of what can end a line, drive a
-// terminal, hide or reorder text: DEL, C1, Cf (bidi), Zl, Zp, and all that shows as nothing.
+// JSON.stringify has escaped C0 and lone surrogates. These are the other characters that can end a line, control a
+// terminal, hide or reorder text: DEL, C1, Cf (bidi), Zl, Zp, and everything invisible.
 let hazardous: RegExp | undefined;
 function hazards(): RegExp {
   return (hazardous ??= /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/gu);

@@ -17,17 +17,17 @@ import { scan } from "../../message/scan.ts";
 import { realPath } from "../audit/file.ts";
 import { takeLock } from "../file-lock.ts";
 
-/** The file that remembers the definitions of tools, of one server or of several. */
+/** The file with the pinned definitions of tools, of one server or of several. */
 export interface LockFile {
-  /** What is remembered of a server; null where nothing ever was. Throws a ProxyError where the file is damaged. */
+  /** The pins of a server; null if it has none. Throws a ProxyError if the file is damaged. */
   read(server: string): Pins | null;
-  /** Changes when the file does; null where there is none. */
+  /** Changes when the file does; null if there is no file. */
   stamp(): string | null;
-  /** Remembers something else of a server. Others may write at the same time: what they remember stays. */
+  /** Changes the pins of a server. Other processes may write at the same time: their pins are kept. */
   update(server: string, change: (pins: Pins | null) => Pins): Promise<void>;
 }
 
-/** Opens the file. It is made when something is first remembered. */
+/** Opens the file. It is created when something is first pinned. */
 export function openLockFile(path: string): LockFile {
   return {
     read: (server) => readServers(path).get(server) ?? null,
@@ -40,7 +40,7 @@ export function openLockFile(path: string): LockFile {
       }
     },
     async update(server, change) {
-      // A link stays a link: what it leads to is written.
+      // Follow a symbolic link, so that its target is written and the link stays.
       const file = realPath(path);
       const busy = `${file}.busy`;
       const release = await takeLock(busy, { timeoutMs: MAX_WAIT_MS }).catch((cause: unknown) => {
@@ -48,7 +48,7 @@ export function openLockFile(path: string): LockFile {
       });
       if (release === null) throw notWritable(path, new Error(`${busy} says that somebody else is at work`));
       try {
-        // Read only now: whoever was here before us may have written.
+        // Read only now, because another process may have written before.
         const servers = readServers(path);
         servers.set(server, change(servers.get(server) ?? null));
         write(path, file, servers);
@@ -61,7 +61,7 @@ export function openLockFile(path: string): LockFile {
 
 type Servers = Map<string, Pins>;
 
-/** How long others may write before us. */
+/** How long to wait for other writers. */
 const MAX_WAIT_MS = 10_000;
 const MAX_FILE_BYTES = 64 * 1024 * 1024;
 const HASH = /^sha256:[0-9a-f]{64}$/;
@@ -69,7 +69,7 @@ const HASH = /^sha256:[0-9a-f]{64}$/;
 function readServers(path: string): Servers {
   const text = readText(path);
   if (text === null) return new Map();
-  // Strictly: a name that stands twice, say after a merge, has two meanings.
+  // Strict parsing: a duplicate name, for example after a merge, has two meanings.
   if (scan(whole(Buffer.from(text))).fault !== null) throw damaged(path, "it is no JSON that everyone reads alike");
   const value: unknown = JSON.parse(text);
   if (!isObject(value) || !isObject(value["servers"])) throw damaged(path, "it has no servers");
@@ -91,11 +91,11 @@ function isPin(value: unknown): value is Pin {
   return hashes.length > 0 && hashes.every((hash) => typeof hash === "string" && HASH.test(hash));
 }
 
-/** The text of the file, or null where there is none. What is there and cannot be read is not the same as nothing. */
+/** The text of the file; null if it does not exist. A file that cannot be read is an error. */
 function readText(path: string): string | null {
   let descriptor: number;
   try {
-    // A pipe in its place must not keep us waiting.
+    // A pipe in its place must not block.
     descriptor = openSync(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
   } catch (cause) {
     const { code } = cause as NodeJS.ErrnoException;
@@ -112,7 +112,7 @@ function readText(path: string): string | null {
 }
 
 function write(path: string, file: string, servers: Servers): void {
-  // It is our turn: what is there under this name was left by somebody who was killed.
+  // We hold the lock: an existing file of this name was left by a process that was killed.
   const next = `${file}.next`;
   try {
     rmSync(next, { force: true });
@@ -123,7 +123,7 @@ function write(path: string, file: string, servers: Servers): void {
     } finally {
       closeSync(descriptor);
     }
-    // Whoever reads sees the old one or the new one, never half of one.
+    // A rename is atomic: a reader sees the old file or the new one, never a part.
     renameSync(next, file);
   } catch (cause) {
     rmSync(next, { force: true });
@@ -131,7 +131,7 @@ function write(path: string, file: string, servers: Servers): void {
   }
 }
 
-/** Sorted and one tool to a line, so that a change is seen as one in a diff. */
+/** Sorted and one tool per line, so that changes are easy to see in a diff. */
 function encode(servers: Servers): string {
   const entries = sorted(servers).map(([server, pins]): [string, object] => [
     server,
