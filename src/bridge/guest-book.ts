@@ -39,7 +39,7 @@ interface Entry extends Guest {
 
 /** The known clients. The server owns the sessions; this only keeps what belongs to which session. */
 export interface GuestBook {
-  /** The session that a request belongs to, or a new one. Null if it belongs to another client or has ended. */
+  /** The session that a request belongs to, or a new one. Null if it has ended or this client may not use it. */
   find(visit: Visit): Guest | null;
   /** Learns from a server's response which sessions begin and end. */
   heard(visit: Visit, guest: Guest, head: ResponseHead): void;

@@ -6,7 +6,7 @@ import { openMessage, whole } from "../message/message.ts";
 /** One message of a batch, or one that came alone. */
 export interface Member {
   readonly bytes: Buffer;
-  /** The id of the request that it answers; null where it is not an answer. */
+  /** The id of the request that it answers; null if it is not a response. */
   readonly answers: Id | null;
 }
 
