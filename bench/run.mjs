@@ -1,4 +1,5 @@
-// npm run bench: builds what is needed, bundles the harness and runs it. docs/benchmarks.md says how to read what it prints.
+// npm run bench: builds what is needed, bundles the harness and runs it. docs/benchmarks.md says how to read what it
+// prints.
 //   node bench/run.mjs [options]         the measurements of real processes
 //   node bench/run.mjs http [options]    the same with HTTP on one side or both
 //   node bench/run.mjs micro [options]   the same work inside one process, many times over

@@ -4,7 +4,8 @@ import { replyEmpty, replyError } from "../link/http/reply.ts";
 import { openMessage, whole } from "../message/message.ts";
 import { eraOf } from "../session/era.ts";
 import type { ClientSide, Paths } from "./client-side.ts";
-import { type Hosted, type HostedOptions, openHosted } from "./hosted.ts";
+import { openHosted } from "./hosted.ts";
+import type { Hosted, HostedOptions } from "./hosted-session.ts";
 import { nameOf, ownerOfSession } from "./owner.ts";
 import { FULL, NO_SERVER, NO_SESSION, NOT_ALLOWED, readMessage } from "./refusal.ts";
 

@@ -1,3 +1,4 @@
+import type { Hosted, HostedOptions } from "./hosted-session.ts";
 import { randomBytes } from "node:crypto";
 import type { Outcome } from "../action/outcome.ts";
 import { admits } from "../link/http/client-head.ts";
@@ -9,7 +10,6 @@ import { flatten } from "../message/flatten.ts";
 import { type Payload, whole } from "../message/message.ts";
 import { passOn } from "../relay/pass-on.ts";
 import type { Call } from "../session/call.ts";
-import type { Owner } from "../session/owner.ts";
 import type { Turn } from "../session/turn.ts";
 import { announce } from "./announce.ts";
 import { CLOSED } from "./answers.ts";
@@ -22,44 +22,8 @@ import { createPassers } from "./passers.ts";
 import { createPostReply, type PostReply } from "./post-reply.ts";
 import { progressKey } from "./progress-key.ts";
 import { answerHere, forget } from "./refusal.ts";
-import { createSeat, type Knowledge, type SeatOptions } from "./seats.ts";
+import { createSeat } from "./seats.ts";
 import { sendOwn, type ServerEnd, type ServerListener } from "./server-end.ts";
-
-/** A client's session that the proxy hosts. It has a server session of its own. */
-export interface Hosted {
-  readonly id: string;
-  readonly principal: string | null;
-  /** When it was last used; null while a stream or a call is open. */
-  readonly idleSince: number | null;
-  /** Whether a client waits for a response that will arrive on another stream than its request. */
-  readonly owes: boolean;
-  /** Notifies the client that the tools have changed. */
-  announce(): void;
-  /** Takes a message from the client. `headers` are sent with the response. */
-  post(visit: Visit, body: Buffer, headers: readonly string[]): void;
-  /** Opens the stream for messages that the server sends without being asked. `greeting` is sent first. */
-  listen(visit: Visit, greeting: Buffer | null): void;
-  /**
-   * Ends the session and the server session behind it. Open calls are answered with an error, with this HTTP status if
-   * the head has not been sent yet.
-   */
-  close(status?: number): Promise<void>;
-  destroy(): void;
-}
-
-/** Options of a hosted session. */
-export interface HostedOptions {
-  readonly seats: SeatOptions;
-  readonly knowledge: Knowledge | null;
-  readonly owner: Owner | undefined;
-  readonly principal: string | null;
-  /** Opens the server session. */
-  readonly open: (listener: ServerListener, onEnd: () => void) => Promise<ServerEnd>;
-  /** Whether all messages to the client use one stream, as in the HTTP+SSE transport of 2024-11-05. */
-  readonly hasOneStream: boolean;
-  /** Called when the session has ended. The promise resolves when its resources are released. */
-  readonly onClosed: (id: string, left: Promise<void>) => void;
-}
 
 /** Opens a session. Rejects if no server session can be opened. */
 export async function openHosted(options: HostedOptions): Promise<Hosted> {

@@ -14,7 +14,10 @@ import type { Tap } from "../wire/tap.ts";
 export interface ClientSide {
   readonly input: Readable;
   readonly output: Writable;
-  /** Whether the parent process has ended. Asked only while messages are stuck, because then the end of `input` is not seen. */
+  /**
+   * Whether the parent process has ended. Asked only while messages are stuck, because then the end of `input` is not
+   * seen.
+   */
   readonly isGone?: () => boolean;
 }
 

@@ -59,9 +59,15 @@ export interface InspectOptions {
   /** Patterns as for `createProxy`. */
   readonly deny?: readonly (Pattern | string)[];
   readonly allow?: readonly (Pattern | string)[];
-  /** The settings of a policy file. Its rules can hide tools, too. Its patterns apply if `deny` and `allow` are not given. */
+  /**
+   * The settings of a policy file. Its rules can hide tools, too. Its patterns apply if `deny` and `allow` are not
+   * given.
+   */
   readonly policy?: PolicySettings;
-  /** The path of the lock file with the accepted definitions. It is compared with the list, and written only with `accept`. */
+  /**
+   * The path of the lock file with the accepted definitions. It is compared with the list, and written only with
+   * `accept`.
+   */
   readonly pin?: string;
   /** Accepts the current definitions and stores them in the lock file: of all tools, or of those with these names. */
   readonly accept?: "all" | readonly string[];

@@ -5,7 +5,10 @@ import { MAX_DEPTH } from "../message/scan.ts";
 export interface Limits {
   /** Size of one message, in bytes. */
   readonly maxMessageBytes: number;
-  /** How many bytes of a message that is too large are still read, to find the request it belongs to, before it is given up. */
+  /**
+   * How many bytes of a message that is too large are still read, to find the request it belongs to, before it is given
+   * up.
+   */
   readonly maxBufferBytes: number;
   /** Levels of nesting in a message, at most 128. */
   readonly maxDepth: number;

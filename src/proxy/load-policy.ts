@@ -13,8 +13,8 @@ export async function loadPolicyFile(
 }
 
 /**
- * All that a policy file says, as options for `createProxy`: the server, where clients come in and who may, filters, rules,
- * limits and timeouts. `own` wins over it. The audit log and the log of the file are not among the options.
+ * Converts the settings of a policy file to options for `createProxy`: the server, the settings for HTTP clients,
+ * filters, rules, limits and timeouts. `own` overrides them. The audit log and the log of the file are not included.
  */
 export async function optionsFromPolicy(
   { settings: policy, folder }: LoadedPolicy,

@@ -28,7 +28,10 @@ export interface NameOptions {
     };
   /** The filter for prompts, by name. */
   readonly prompts?: NameLists;
-  /** The filter for resources, by URI or URI template. `links` says what happens to links to hidden resources in results. */
+  /**
+   * The filter for resources, by URI or URI template. `links` says what happens to links to hidden resources in
+   * results.
+   */
   readonly resources?: NameLists & Partial<Pick<ResourceSettings, "links">>;
 }
 

@@ -15,7 +15,10 @@ export interface PatienceOptions {
 /** The progress of a server that is starting. */
 export interface StartProgress {
   readonly elapsedMs: number;
-  /** Whether the server, or a process that it started, is working: it may be downloading. Null if that cannot be measured. */
+  /**
+   * Whether the server, or a process that it started, is working: it may be downloading. Null if that cannot be
+   * measured.
+   */
   readonly isWorking: boolean | null;
 }
 

@@ -21,7 +21,9 @@ export interface ProxyOptions {
   readonly headers?: Readonly<Record<string, string>>;
   /** The path of a PEM file with certificates to trust in addition to the usual ones. */
   readonly ca?: string;
-  /** What to do when the server at the URL is lost: end, or answer with errors until it is back. The default is `exit`. */
+  /**
+   * What to do when the server at the URL is lost: end, or answer with errors until it is back. The default is `exit`.
+   */
   readonly onLoss?: "exit" | "keep";
   /** The directory for the tokens of logins. Without it, or with null, the proxy does not log in. */
   readonly loginDirectory?: string | null;
@@ -33,7 +35,10 @@ export interface ProxyOptions {
   readonly env?: Readonly<Record<string, string>>;
   /** The directory in which the server starts. */
   readonly cwd?: string | undefined;
-  /** `deny` hides the tools that match; `allow` hides all tools that do not match. Without both, there is no tool filter. */
+  /**
+   * `deny` hides the tools that match; `allow` hides all tools that do not match. Without both, there is no tool
+   * filter.
+   */
   readonly deny?: readonly (Pattern | string)[];
   readonly allow?: readonly (Pattern | string)[];
   /** Further filters by name: for prompts and resources, and settings of the tool filter. */
@@ -55,7 +60,9 @@ export interface ProxyOptions {
    * defines, and that structured content fits the output schema of its tool. The default is `lists`.
    */
   readonly validate?: "lists" | "results";
-  /** Judges and audits messages, but refuses only those that cannot be read reliably. Shows what the policy would do. */
+  /**
+   * Judges and audits messages, but refuses only those that cannot be read reliably. Shows what the policy would do.
+   */
   readonly observe?: boolean;
   /** Interceptors of your program. They run after everything in the policy. */
   readonly interceptors?: readonly Interceptor[];
@@ -94,7 +101,10 @@ export interface Proxy {
   readonly ended: Promise<ConversationEnd>;
   /** Ends the proxy: the first call lets the server shut down, a second call ends everything at once. */
   stop(): void;
-  /** For the exit of your program: answers open requests with an error and kills all processes it started, synchronously. */
+  /**
+   * For the exit of your program: answers open requests with an error and kills all processes it started,
+   * synchronously.
+   */
   abandon(): void;
   /** Replaces the policy. If the new policy cannot be used, this rejects and the old policy stays. */
   reload(policy: PolicySettings): Promise<void>;

@@ -37,7 +37,10 @@ const OPTIONS = [
   "interceptors",
 ] as const;
 
-/** Starts a proxy between clients and a server. Resolves when the server has started, or the server at the URL has responded. */
+/**
+ * Starts a proxy between clients and a server. Resolves when the server has started, or the server at the URL has
+ * responded.
+ */
 export function createProxy(options: ProxyOptions): Promise<Proxy> {
   return openProxy(options);
 }
