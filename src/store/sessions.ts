@@ -66,13 +66,14 @@ export interface MemorySessionsOptions extends SessionBounds {
 
 interface Entry {
   readonly scope: string;
+  readonly data: SessionData;
   readonly record: SessionRecord;
   usedAt: number;
 }
 
 /** Keeps sessions in memory. When `maxSessions` is reached, the least recently used session is removed first. */
 export function createMemorySessions(options: MemorySessionsOptions): MemorySessions {
-  const { maxSessions, ttlMs, now } = options;
+  const { maxSessions, ttlMs, maxNames, now } = options;
   const sessions = new Map<string, Entry>(); // most recently used last
   let last: Entry | null = null;
 
@@ -83,24 +84,26 @@ export function createMemorySessions(options: MemorySessionsOptions): MemorySess
     }
   }
 
-  function load(scope: string): SessionRecord {
-    const at = now();
+  function use(scope: string, at: number): Entry {
     // Fast path: mostly it is the session used last, which is already at the end of the map.
     if (last !== null && last.scope === scope && last.usedAt + ttlMs > at) {
       last.usedAt = at;
-      return last.record;
+      return last;
     }
     const known = sessions.get(scope);
     const isFresh = known !== undefined && known.usedAt + ttlMs > at;
-    const entry = isFresh
-      ? known
-      : { scope, record: createRecord(scope, createSessionData(at), options, null), usedAt: at };
+    const entry = isFresh ? known : begin(scope, at);
     entry.usedAt = at;
     sessions.delete(scope);
     sessions.set(scope, entry);
     last = entry;
     sweep(at);
-    return entry.record;
+    return entry;
+  }
+
+  function begin(scope: string, at: number): Entry {
+    const data = createSessionData(at);
+    return { scope, data, record: createRecord(scope, data, options, null), usedAt: at };
   }
 
   return {
@@ -108,11 +111,12 @@ export function createMemorySessions(options: MemorySessionsOptions): MemorySess
       sweep(now());
       return sessions.size;
     },
-    load,
+    load: (scope) => use(scope, now()).record,
     count(scope, kind, method, tookMs, tool) {
-      const record = load(scope);
-      record.count(kind, method, tookMs);
-      if (tool !== null) record.countCall(tool);
+      const at = now();
+      const { data } = use(scope, at);
+      countMessage(data, kind, method, tookMs, maxNames, at);
+      if (tool !== null) countCallIn(data, tool, maxNames);
     },
     all() {
       sweep(now());

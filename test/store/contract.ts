@@ -267,6 +267,18 @@ function describeSessions(parts: StoreParts): void {
     expect((await sessions.load("a")).state.get("last")).toBe(4);
   });
 
+  test("what a message has changed and not saved is not lost when another one is loaded after it", async () => {
+    const { sessions } = make();
+    const slow = await sessions.load("a");
+    slow.countCall("t");
+    slow.note("seen", true);
+    const next = await sessions.load("a");
+    expect([next.calls("t"), next.state.get("seen")]).toEqual([1, true]);
+    await next.save();
+    await slow.save();
+    expect((await sessions.load("a")).calls("t")).toBe(1);
+  });
+
   test("a message that takes long sees what happened in its session meanwhile", async () => {
     const { sessions } = make();
     const slow = await sessions.load("a");

@@ -97,6 +97,21 @@ test("a message for which nobody decides in time is released at its deadline, an
   expect(told).toEqual(["held execute_sql", "released execute_sql by deadline"]);
 });
 
+test("a timer that fires although it was stopped ends nothing a second time", () => {
+  const fires: (() => void)[] = [];
+  const { book, hold, told } = open({
+    maxHeldBytes: 10,
+    after(_, fire) {
+      fires.push(fire);
+      return () => {};
+    },
+  });
+  void hold({ message: Buffer.alloc(8) });
+  book.decide(book.list()[0].id, ALLOW, "jo");
+  for (const fire of fires) fire();
+  expect(told).toEqual(["held execute_sql", "released execute_sql by decision"]);
+});
+
 test("a time that timers cannot wait for is not over at once", () => {
   const real = createHoldBook({ now: Date.now });
   const gone = new AbortController();

@@ -13,6 +13,7 @@ import type { Field } from "../../message/field.ts";
 import type { Json } from "../../message/json.ts";
 import { fillKey, fillText } from "../templates.ts";
 import type { LimitKey } from "../../store/keys.ts";
+import type { Taken } from "../../store/limits.ts";
 import { type Maybe, whenKnown } from "../../store/maybe.ts";
 import { eraOf } from "../../session/era.ts";
 import { hideElements } from "./hide.ts";
@@ -227,32 +228,33 @@ function cache(walk: Walk, rule: Rule, { key, ttlMs, scope }: ActionOf<"cache">)
     audience: session.audience(),
   });
   if (asked === null) return;
-  return whenKnown(fromNowOrStore(walk, nameOf(rule), state.answers.find(asked)), (known) => {
-    if (known === undefined) {
+  const known = state.answers.find(asked);
+  const found = known instanceof Promise ? waitFor(walk, nameOf(rule), () => known) : known;
+  return whenKnown(found, (answer) => {
+    if (answer === undefined) {
       walk.caches.push({ key: asked, ttlMs, scope });
       return;
     }
-    const result = resultFromCache(known.answer, known.ageMs);
+    const result = resultFromCache(answer.answer, answer.ageMs);
     walk.ruling ??= { verdict: { do: "reply", result }, rule: nameOf(rule), isKept: true };
   });
-}
-
-/**
- * The value from the store, or undefined if the store fails or times out; the failure is then reported for this rule.
- */
-function fromNowOrStore<Value>(walk: Walk, name: string, answer: Maybe<Value>): Maybe<Value | undefined> {
-  return answer instanceof Promise ? waitFor(walk, name, () => answer) : answer;
 }
 
 function limit(walk: Walk, rule: Rule, action: ActionOf<"rate_limit">): void | Promise<void> {
   const name = nameOf(rule);
   const key = limitKey(walk, rule, action, walk.settings.observe);
-  return whenKnown(fromNowOrStore(walk, name, charge(walk, name, key, action.limit, action.windowMs)), (taken) => {
-    if (taken === undefined || taken.allowed) return;
-    const retryAfter = Math.max(1, Math.ceil(taken.retryAfterMs / 1000));
-    const data = { rule: rule.id, action: "rate_limit", retry_after: retryAfter };
-    refuse(walk, name, { code: BLOCKED, message: "Rate limit exceeded", data });
+  const taken = charge(walk, name, key, action.limit, action.windowMs);
+  if (!(taken instanceof Promise)) return heedLimit(walk, rule, taken);
+  return waitFor(walk, name, () => taken).then((later) => {
+    if (later !== undefined) heedLimit(walk, rule, later);
   });
+}
+
+function heedLimit(walk: Walk, rule: Rule, taken: Taken): void {
+  if (taken.allowed) return;
+  const retryAfter = Math.max(1, Math.ceil(taken.retryAfterMs / 1000));
+  const data = { rule: rule.id, action: "rate_limit", retry_after: retryAfter };
+  refuse(walk, nameOf(rule), { code: BLOCKED, message: "Rate limit exceeded", data });
 }
 
 /** Two limits of a rule may have the same key. They count separately, because their windows differ. */

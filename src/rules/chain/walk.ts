@@ -10,7 +10,7 @@ import type { Call } from "../../session/call.ts";
 import type { Turn } from "../../session/turn.ts";
 import { isSameLimit, type LimitKey } from "../../store/keys.ts";
 import type { Taken } from "../../store/limits.ts";
-import { type Maybe, whenKnown } from "../../store/maybe.ts";
+import type { Maybe } from "../../store/maybe.ts";
 import type { CacheNote } from "./memo.ts";
 import type { ChainServices } from "./services.ts";
 import type { ChainState } from "../../store/state.ts";
@@ -148,22 +148,21 @@ export function note(walk: Walk, would: string, name: string): void {
 }
 
 /** Counts one event against a limit, unless this is a retried call that the limit has counted already. */
-export function charge(
-  { exempt, charged, state, services }: Walk,
-  rule: string,
-  key: LimitKey,
-  limit: number,
-  windowMs: number,
-): Maybe<Taken> {
-  if (exempt.some((one) => isSameLimit(one, key))) {
-    charged.push(key);
+export function charge(walk: Walk, rule: string, key: LimitKey, limit: number, windowMs: number): Maybe<Taken> {
+  if (walk.exempt.length > 0 && walk.exempt.some((one) => isSameLimit(one, key))) {
+    walk.charged.push(key);
     return { allowed: true, left: 0 };
   }
-  return whenKnown(state.limits.take(key, limit, windowMs), (taken) => {
-    if (taken.allowed) charged.push(key);
-    else if (taken.isFull === true) services.report("warn", rule, NO_ROOM);
-    return taken;
-  });
+  const taken = walk.state.limits.take(key, limit, windowMs);
+  return taken instanceof Promise
+    ? taken.then((later) => noteTaken(walk, rule, key, later))
+    : noteTaken(walk, rule, key, taken);
+}
+
+function noteTaken({ charged, services }: Walk, rule: string, key: LimitKey, taken: Taken): Taken {
+  if (taken.allowed) charged.push(key);
+  else if (taken.isFull === true) services.report("warn", rule, NO_ROOM);
+  return taken;
 }
 
 const NO_ROOM = "refused: more keys are counted than there is room for, until the windows of others are over";

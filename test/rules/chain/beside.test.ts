@@ -88,7 +88,10 @@ describe("what is kept for the answer", () => {
     expect(heard("server")).toBe(call(1, "a", { x: 2 }));
     await server(result(1, { content: [] }));
     expect(heard("client")).toBe(result(1, { content: [] }));
-    expect(compared()).toEqual(["change pass", "pass deny"]);
+    // Without what was kept of this request nobody could tell what it asked for, and its answer would be refused.
+    await client(call(2, "a", { x: 3 }));
+    await server(result(2, { content: [] }));
+    expect(compared()).toEqual(["change pass", "pass deny", "change pass", "pass pass"]);
   });
 
   test("is kept also where the second chain decides when the request is long on its way", async () => {
