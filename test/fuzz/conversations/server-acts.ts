@@ -50,7 +50,7 @@ export function createServerActs(stage: Stage, setting: Setting, world: World): 
     // On a line where batches were agreed upon, those of the other era pass as well.
     const kind = wanted === "wrapped" && ask?.era === "stateless" && mayBatch(setting) ? "result" : wanted;
     if (ask === null) throw new Error("the proxy's own requests are not answered here");
-    const id = spelled(one, spelling);
+    const id = spelled(one, spelling, pending);
     const isBlocked = question.about === LEAKY;
     const isBatch = kind === "wrapped" && ask.era === "stateful" && mayBatch(setting);
     // A status that refuses a request is about that request, whatever the body says.
@@ -88,7 +88,7 @@ export function createServerActs(stage: Stage, setting: Setting, world: World): 
    * its id is not used again there.
    */
   function isMistakable(one: Pending, spelling: number, outlet: Outlet): boolean {
-    const key = keyOf(spelled(one, spelling));
+    const key = keyOf(spelled(one, spelling, pending));
     return pending.some(
       (other) =>
         other !== one && other.outlet === outlet && keyOf(other.id) === key && !mustBeKeptApart(one.ask, other.ask),
@@ -126,7 +126,7 @@ export function createServerActs(stage: Stage, setting: Setting, world: World): 
       if (pending.some((each) => each !== one && each.outlet === where)) spoil(where);
       settle(one);
       where.respond(text, status);
-    } else if (isOwn && isUnrelated(one, step.spelling)) {
+    } else if (isOwn && isUnrelated(one, step.spelling, pending)) {
       ask.isReplied = false;
       where.say(text, step.hasId); // nobody can tell what it was meant to answer
       return true;
@@ -276,15 +276,17 @@ function choose<T>(among: readonly T[], nth: number): T | null {
   return among.length === 0 ? null : pick(among, nth);
 }
 
-/** The id of an answer: as it was asked, or another spelling. */
-function spelled({ id }: Pending, spelling: number): string {
+/** The id of an answer: as it was asked, or another spelling that is not the id of another request. */
+function spelled({ id }: Pending, spelling: number, pending: readonly Pending[]): string {
+  if (spelling === 0) return id;
   const spellings = respell(id);
-  return spelling === 0 ? id : spellings[(spelling - 1) % spellings.length];
+  const other = spellings[(spelling - 1) % spellings.length];
+  return keyOf(other) !== keyOf(id) && pending.some((one) => keyOf(one.id) === keyOf(other)) ? id : other;
 }
 
 /** Whether the id of an answer is such that nobody takes it for the request's. */
-function isUnrelated(one: Pending, spelling: number): boolean {
-  return keyOf(spelled(one, spelling)) !== keyOf(one.id);
+function isUnrelated(one: Pending, spelling: number, pending: readonly Pending[]): boolean {
+  return keyOf(spelled(one, spelling, pending)) !== keyOf(one.id);
 }
 
 /** Whether the proxy has to keep the answers to two requests with the same id apart. */
