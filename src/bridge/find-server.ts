@@ -195,6 +195,7 @@ export async function openContact(options: FindOptions, kind: FoundServer["kind"
     message: (payload) => client.receive(payload),
     lost: (gist) => client.lost(gist),
     isWaiting: (call) => client.isWaiting(call),
+    givenUp: () => {},
     trouble: () => {},
     isFull: false,
     whenReady: (resume) => resume(),

@@ -137,6 +137,7 @@ export async function openHosted(options: HostedOptions): Promise<Hosted> {
       checkBegun(call);
     },
     isWaiting: (call) => session.calls.up.find(call.id.key) === call,
+    givenUp: (call) => session.calls.up.spend(call),
     trouble: (kind, text) => seats.witness.trouble(kind, text),
     get isFull() {
       return answerMemory.isShort || fullOne() !== null;

@@ -83,6 +83,7 @@ export function createLinesClient(options: LinesClientOptions): LinesClient {
     },
     lost: (gist, bytes, exchange) => carryDown(NONE, passage.lose(gist, bytes, "down", exchange)),
     isWaiting: (call) => session.calls.up.find(call.id.key) === call,
+    givenUp: (call) => session.calls.up.spend(call),
     trouble: (kind, text) => witness.trouble(kind, text),
     get isFull() {
       return toClient.isFull;

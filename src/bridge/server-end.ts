@@ -26,6 +26,8 @@ export interface ServerListener {
   lost(gist: Gist, bytes: number, exchange: Exchange): void;
   /** Whether this call is still open. */
   isWaiting(call: Call): boolean;
+  /** The proxy has answered a call in place of the server, which may still answer it. */
+  givenUp(call: Call): void;
   /** Reports a problem that does not belong to a single message. */
   trouble(kind: string, text: string): void;
   /** Whether the server should stop sending for now. */
@@ -33,11 +35,23 @@ export interface ServerListener {
   whenReady(resume: () => void): void;
 }
 
-/** Answers calls with an error in place of the server. If there are none, the failure is only logged. */
-export function answerInstead(listener: ServerListener, calls: readonly Call[], error: WireError): void {
+/**
+ * Answers calls in place of a server that did not. If the server did not accept another message, this is only logged.
+ * `mayAnswer` says that the server may have the request and answer it later, perhaps on the stream of a later request with
+ * the same id: servers built on the official SDK find the stream of a response by the request's id. So the id is spent.
+ */
+export function answerInstead(
+  listener: ServerListener,
+  calls: readonly Call[],
+  error: WireError,
+  mayAnswer: boolean,
+): void {
   if (calls.length === 0) listener.trouble("http:refused", `the server did not accept a message: ${error.message}`);
-  for (const call of calls)
-    if (listener.isWaiting(call)) listener.message(whole(composeError(call.id, error)), bodiesFor(calls));
+  for (const call of calls) {
+    if (!listener.isWaiting(call)) continue;
+    listener.message(whole(composeError(call.id, error)), bodiesFor(calls));
+    if (mayAnswer) listener.givenUp(call);
+  }
 }
 
 /** The calls that a message opens, or all messages of a batch. */

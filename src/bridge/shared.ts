@@ -137,6 +137,7 @@ export function createShared({ seats, open, maxBehindBytes }: SharedOptions): Sh
       entry.reply.answer([entry.call], onward, 200);
     },
     isWaiting: () => false,
+    givenUp: () => {},
     trouble: (kind, text) => seats.witness.trouble(kind, text),
     // A client that does not read does not hold up the others as long as there is memory for its unread output.
     get isFull() {

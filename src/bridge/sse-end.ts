@@ -40,7 +40,7 @@ export function openSseEnd(options: SseOptions): Promise<ServerEnd> {
   const turnstile = createTurnstile();
 
   function answer(calls: readonly Call[], error: WireError): void {
-    if (!isOver) answerInstead(listener, calls, error);
+    if (!isOver) answerInstead(listener, calls, error, true);
   }
 
   return new Promise((resolve, reject) => {

@@ -197,12 +197,12 @@ export function createStreamableEnd(options: StreamableOptions): ServerEnd {
 
     function finish(refusal: ResponseHead | null, events: Resumable | null): void {
       running.delete(about);
-      if (refusal !== null) answerInstead(listener, calls, refusedWith(refusal.status));
+      if (refusal !== null) answerInstead(listener, calls, refusedWith(refusal.status), false);
       else if (calls.some(isWaiting)) {
         // 2026-07-28 has no resumption: the responses of a broken stream are lost.
         const isResumable = calls.every(({ era }) => era === "stateful");
         if (events !== null && events.lastId !== undefined && isResumable) resume(calls, events, 0);
-        else answerInstead(listener, calls, CLOSED);
+        else answerInstead(listener, calls, CLOSED, true);
       }
       // The server may have refused the stream until it received this notification.
       if (options.listens && isReady(about) && standing.isTooEarly() && !isOver) standing.open();
@@ -219,7 +219,7 @@ export function createStreamableEnd(options: StreamableOptions): ServerEnd {
     if (isOver) return;
     options.watch?.failed(error);
     listener.trouble("http:connection", error.internalDetails);
-    answerInstead(listener, calls, failureOf(error).error);
+    answerInstead(listener, calls, failureOf(error).error, true);
   }
 
   function take(payload: Payload, about: Message | null, exchange: Exchange): void {
@@ -242,7 +242,7 @@ export function createStreamableEnd(options: StreamableOptions): ServerEnd {
         const next = { lastId: events?.lastId ?? lastId, retryMs: events?.retryMs ?? retryMs };
         const isRefused = status === null || status >= 300;
         if (failures < MAX_FAILURES) resume(calls, next, isRefused ? failures + 1 : 0);
-        else answerInstead(listener, calls, CLOSED);
+        else answerInstead(listener, calls, CLOSED, true);
       });
     }, retryMs);
     timer.unref();

@@ -110,6 +110,12 @@ export function createThroughSse(options: ThroughSseOptions): ClientSide {
     });
   }
 
+  /** Ends a session. It takes no message from now on, even if its stream stays open for a message that is held. */
+  function finish(id: string, passenger: Passenger): void {
+    passengers.delete(id);
+    end(passenger);
+  }
+
   function openStream(visit: Visit): void {
     const { response, method } = visit;
     if (method !== "GET") return replyError(response, 405, NOT_ALLOWED, "GET");
@@ -125,7 +131,7 @@ export function createThroughSse(options: ThroughSseOptions): ClientSide {
         known: knowledge,
         owner: ownerOfSession(visit),
         transport: "sse",
-        onExhausted: () => end(passenger),
+        onExhausted: () => finish(id, passenger),
       }),
       principal: nameOf(visit),
       visit,
@@ -177,8 +183,8 @@ export function createThroughSse(options: ThroughSseOptions): ClientSide {
           brake.pause();
           passenger.stream.whenReady(() => brake.resume());
         },
-        done: () => end(passenger),
-        failed: () => end(passenger),
+        done: () => finish(id, passenger),
+        failed: () => finish(id, passenger),
       },
     );
     response.on("drain", weigh);
@@ -217,7 +223,7 @@ export function createThroughSse(options: ThroughSseOptions): ClientSide {
     },
     owes: () => [...passengers.values()].some(({ seat }) => seat.session.calls.up.waiting().length > 0),
     close() {
-      for (const passenger of passengers.values()) end(passenger);
+      for (const [id, passenger] of passengers) finish(id, passenger);
       return Promise.resolve();
     },
     destroy: () => {},

@@ -63,12 +63,13 @@ export function createRemoteService({
       message: (body, exchange) => void guest.seat.passage.pass(body, "down", exchange),
       lost: (gist, bytes, exchange) => void guest.seat.passage.lose(gist, bytes, "down", exchange),
       isWaiting: (call) => session.calls.up.find(call.id.key) === call,
+      givenUp: (call) => session.calls.up.spend(call),
       trouble: (kind, text) => hub.witness.trouble(kind, text),
       isFull: false,
       whenReady: (resume) => resume(),
     };
     // The client has disconnected, so its headers, which the server knows it by, are gone.
-    if (guest.id !== null && guest.headers === "") return answerInstead(listener, calls, CLOSED);
+    if (guest.id !== null && guest.headers === "") return answerInstead(listener, calls, CLOSED, true);
     let reading: ReturnType<typeof readResponse> | null = null;
     // The client's own headers describe another message.
     const headers = mirrorAnew(guest.headers, about, () => null);
@@ -88,11 +89,11 @@ export function createRemoteService({
         body: (bytes) => reading?.push(bytes),
         done() {
           reading?.end();
-          if (calls.length > 0) answerInstead(listener, calls, CLOSED); // the stream ended without a response
+          if (calls.length > 0) answerInstead(listener, calls, CLOSED, true); // the stream ended without a response
         },
         failed() {
           reading?.breakOff();
-          answerInstead(listener, calls, CLOSED);
+          answerInstead(listener, calls, CLOSED, true);
         },
       },
     );

@@ -25,6 +25,11 @@ export interface CallTable {
    * late response would be taken for the response to the next request with the same id, and judged as such.
    */
   abandon(call: Call): void;
+  /**
+   * Marks the id of a call as spent that is closed already: the proxy has answered it in place of the peer, which may still
+   * answer it.
+   */
+  spend(call: Call): void;
   /** Marks a call whose stream was interrupted and may be resumed. It stays open, but is abandoned first. */
   suspend(call: Call): void;
   /** All open calls. */
@@ -77,6 +82,10 @@ export function createCallTable(
   function abandon(call: Call): void {
     if (calls.get(call.id.key) !== call) return;
     close(call);
+    spend(call);
+  }
+
+  function spend(call: Call): void {
     if (call.claim !== null || isExhausted) return;
     spent ??= new Set();
     if (spent.size < maxSpentIds) return void spent.add(shorten(call.id.key));
@@ -113,6 +122,7 @@ export function createCallTable(
     },
     close,
     abandon,
+    spend,
     suspend(call) {
       if (calls.get(call.id.key) === call) suspended.add(call);
     },

@@ -29,6 +29,7 @@ function begin({ onMessage = (): void => {} } = {}) {
     },
     lost: ({ id, like }, size) => void heard.push(`lost ${like} ${id?.key}: ${size} bytes`),
     isWaiting: () => false,
+    givenUp: () => {},
     trouble() {},
     get isFull() {
       return isFull;

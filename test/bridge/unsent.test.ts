@@ -15,6 +15,7 @@ const listener: ServerListener = {
   message: () => {},
   lost: () => {},
   isWaiting: () => false,
+  givenUp: () => {},
   trouble: () => {},
   isFull: false,
   whenReady: (resume) => resume(),

@@ -126,6 +126,11 @@ export function createClientActs(stage: Stage, setting: Setting, world: World): 
       await pulse.until(() => end.isReady || !end.isAlive || stage.complaint !== null);
       if (!end.isReady) return true;
       const state = createState(ledger.asks.length);
+      // On lines it is the same session for life: an id that was used in it is not free again.
+      if (setting.client === "stdio") {
+        state.fresh = states[client].fresh;
+        for (const key of states[client].keys) state.keys.add(key);
+      }
       states[client] = state;
       const greeting = send(note(client, { method: "initialize" }, FRESH, "stateful", false));
       if (!(await pulse.until(() => isOver(greeting) || stage.complaint !== null)))

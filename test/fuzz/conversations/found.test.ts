@@ -11,6 +11,16 @@ const BATCHES = { revision: "2025-03-26" };
 const LIMIT_MS = 3000;
 
 const FOUND: Record<string, Plan> = {
+  "a session of HTTP+SSE whose server stream broke takes no further request, even while a message is held": write(
+    "sse-sse",
+    [OPEN, { do: "closeGate" }, { do: "question", where: 0, kind: 0 }, { do: "break", nth: 0 }, OPEN],
+  ),
+  "the id of a request whose stream broke is not used again: the server may still answer it": write("stdio-http", [
+    askAlone("prompts/list"),
+    { do: "break", nth: 0 },
+    askAlone("ping", used(0)),
+    { do: "again", nth: 0, where: 0, spelling: 0, hasId: false },
+  ]),
   "the request after a large event is answered on the same connection": write("http-http", [
     OPEN,
     ask("tools/call safe_a"),
