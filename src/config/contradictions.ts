@@ -40,7 +40,7 @@ export function findContradiction(
       return {
         condition,
         why: "no alternative can hold together with the rest",
-        suggestion: "Mend one, or take the rule out",
+        suggestion: "Fix one of them, or remove the rule",
       };
     }
     dead.forEach(onDead);

@@ -31,8 +31,8 @@ const CONDITIONS = refine(list(CONDITION), (conditions, node, page) =>
 
 const KEYS = map(
   {
-    id: needed(ID, "How it is called in audit, metrics and errors. No other rule has it."),
-    name: optional(text(), "How people call it.", null),
+    id: needed(ID, "The id of the rule in the audit log, metrics and errors. It must be unique."),
+    name: optional(text(), "A name for people.", null),
     enabled: optional(
       choice([true, false, "observe"]),
       "Whether it acts; observe judges and counts only.",

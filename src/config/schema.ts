@@ -98,7 +98,11 @@ const LIMITS = map({
   ),
   max_open_calls: optional(COUNT, "Requests that may wait at once, in each direction.", null),
   max_sessions: optional(COUNT, "Sessions of clients that come by HTTP.", null),
-  max_parked: optional(size(), "Bytes of messages that wait for something of ours.", null),
+  max_parked: optional(
+    size(),
+    "Bytes of messages that wait for Fairlead, such as for a webhook or the tool list.",
+    null,
+  ),
   max_children: optional(COUNT, "Child processes at once.", null),
   max_connections: optional(COUNT, "Connections of clients that come by HTTP.", null),
   max_upstream_connections: optional(COUNT, "Connections to a server at a URL.", null),
@@ -190,7 +194,7 @@ const AUTH_KEYS = map({
   jwks: optional(url(), "Where the keys of the issuer are.", null),
   issuer: optional(text(), "Who signs tokens.", null),
   audience: optional(text(), "For whom they are signed.", null),
-  scopes: optional(list(text()), "What they must be good for.", NONE),
+  scopes: optional(list(text()), "The scopes that tokens must have.", NONE),
   identity_header: optional(NAMING_HEADER, "The header in which a proxy before this one names the client.", null),
 });
 const AUTH: Shape<AuthSettings> = refine(AUTH_KEYS, (given, node, page) => {

@@ -50,7 +50,7 @@ export async function startChild({ command, args, env, cwd, onTrouble }: ChildOp
   if (cwd !== undefined) checkDirectory(cwd);
   const mark = createMark();
   // Before the child: if we are killed between the two, it finds the child by its mark.
-  const watchdog = startWatchdog(mark, (error) => onTrouble(`no watchdog: ${error.message}`));
+  const watchdog = startWatchdog(mark, (error) => onTrouble(`the watchdog does not run: ${error.message}`));
   let child: ChildProcess;
   try {
     const line = commandLine(command, args);

@@ -55,7 +55,8 @@ export function readGrant(
 ): Grant {
   const { access_token: accessToken, refresh_token: refreshToken, expires_in: lifetime } = answer;
   // It becomes a header: what ends a line there would begin another header.
-  if (!TOKEN.test(accessToken) || accessToken.length > MAX_TOKEN) throw loginFailed("the token is none", RETRY);
+  if (!TOKEN.test(accessToken) || accessToken.length > MAX_TOKEN)
+    throw loginFailed("the token has characters that are not allowed, or is too long", RETRY);
   if (answer.token_type !== "bearer") throw loginFailed("the token is not a bearer token", RETRY);
   return {
     accessToken,

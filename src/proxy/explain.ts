@@ -25,7 +25,7 @@ export interface ExplainOptions {
   /** The request that it answers, where it is an answer: JSON text. */
   readonly request: string | null;
   readonly identity: string | null;
-  /** What the client calls itself. */
+  /** The name of the client, as it reports it. */
   readonly client: string | null;
 }
 

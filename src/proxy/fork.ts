@@ -70,7 +70,10 @@ export function createFork({ reporter, witness, version }: ForkOptions): Fork & 
             witness.count("fork", { outcome: isSame ? "same" : "differs", rule: name });
             if (!isSame) {
               const fields = { method, request: own.about, copy: other.about };
-              reporter.report(name, "a copy was answered differently", { level: "info", fields });
+              reporter.report(name, "the response to a copy differs from the original response", {
+                level: "info",
+                fields,
+              });
             }
           });
         }

@@ -32,8 +32,8 @@ export function checkBind({ host, port, gate, isInsecure }: ListenOptions): void
   if (!isLoopback(host) && gate === null && !isInsecure) {
     throw new ProxyError(
       "CANNOT_LISTEN",
-      `Refusing to let the whole network in at ${host}:${port}`,
-      "Listen on 127.0.0.1, ask for tokens with --auth-tokens or --auth-jwks, or say --insecure-bind",
+      `Refusing to listen without authentication at ${host}:${port}`,
+      "Listen on 127.0.0.1, require tokens with --auth-tokens or --auth-jwks, or give --insecure-bind",
     );
   }
 }

@@ -124,9 +124,9 @@ export async function loadResultJudge(validate: "lists" | "results", reporter: R
 
 function createPolicyMaker(log: Log, reporter: Reporter, pins: PinKeeper | null): MakePolicy {
   const onHang = (pattern: string): void =>
-    log.error(`pattern stopped: it did not end on a name of the server's`, { pattern });
+    log.error("pattern disabled: matching it against a name from the server took too long", { pattern });
   const onSlow = (pattern: string): void =>
-    reporter.report("names:slow-pattern", "pattern did not end in time: what it was run on is hidden", {
+    reporter.report("names:slow-pattern", "pattern took too long: the entry that it was matched against is hidden", {
       fields: { pattern },
     });
   return (lists, names, results) => {

@@ -19,7 +19,7 @@ interface SharedOptions {
  * that, and a filter that is misspelt or misshapen would hide nothing.
  */
 export function checkOptions(options: SharedOptions, known: readonly string[]): void {
-  if (!isObject(options)) throw bad("There are no options", `Give at least ${COMMAND}`);
+  if (!isObject(options)) throw bad("The options are missing", `Give at least ${COMMAND}`);
   for (const name of Object.keys(options)) {
     if (!known.includes(name)) throw bad(`Unknown option: ${name}`, `The options are: ${known.join(", ")}`);
   }
@@ -93,7 +93,7 @@ function check(
 ): void {
   const value = values[name];
   if (value === undefined || isRight(value)) return;
-  throw bad(`${name} must be ${what}`, `It is ${show(value)}: mend it, or leave it out`);
+  throw bad(`${name} must be ${what}`, `It is ${show(value)}: fix it, or leave it out`);
 }
 
 /** The lines of headers, each with its CRLF. Throws where one cannot be sent. */
@@ -115,7 +115,7 @@ function isPlace(value: unknown): boolean {
 
 /** Throws where an object has members that nobody knows, or where it is none. */
 export function checkMembers(value: unknown, where: string, known: readonly string[]): void {
-  if (!isObject(value)) throw bad(`${where} must be an object`, `It is ${show(value)}: mend it, or leave it out`);
+  if (!isObject(value)) throw bad(`${where} must be an object`, `It is ${show(value)}: fix it, or leave it out`);
   for (const name of Object.keys(value)) {
     if (!known.includes(name)) throw bad(`Unknown option: ${where}.${name}`, `The options are: ${known.join(", ")}`);
   }

@@ -17,7 +17,7 @@ export interface RuleView {
   readonly error: Part | null;
   /** The tool it is about. Null where it is about none, undefined where nobody can tell any more. */
   readonly tool: string | null | undefined;
-  /** What the client calls itself. */
+  /** The name of the client, as it reports it. */
   readonly client: string | null;
   /** Who the client is: an authenticated subject, or what stands for one. */
   readonly identity: string | null;

@@ -62,7 +62,7 @@ describe("a rule that can match is none", () => {
 test("an alternative that can never hold beside others that can is a warning", () => {
   expect(
     complaints(withRule("[{ method_equals: tools/call }, { any: [{ method_equals: ping }, { param_exists: name }] }]")),
-  ).toEqual(["4:61 dead-branch: This alternative can never hold → Mend it, or take it out"]);
+  ).toEqual(["4:61 dead-branch: This alternative can never hold → Fix it, or remove it"]);
 });
 
 describe("what a rule does must be possible when it is judged", () => {

@@ -394,7 +394,7 @@ describe("a login fails", () => {
       answer: (path, document) =>
         path.endsWith("/token") ? { ...document, access_token: "a\r\nX-Evil: 1" } : document,
     });
-    expect(await failure(login(fixture))).toContain("the token is none");
+    expect(await failure(login(fixture))).toContain("the token has characters that are not allowed, or is too long");
   });
 
   test("where the server is not reached over https, and no token is sent there", async () => {

@@ -160,7 +160,9 @@ export async function openDoor(options: DoorOptions): Promise<Door> {
   server.on("drop", () => options.onTrouble("http:connections", "refused a connection: there are too many"));
   await listen(server, options);
   // For want of descriptors somebody cannot be let in; all the others stay.
-  server.on("error", (error: Error) => options.onTrouble("http:accept", `could not let somebody in: ${error.message}`));
+  server.on("error", (error: Error) =>
+    options.onTrouble("http:accept", `could not accept a connection: ${error.message}`),
+  );
   const { address, port } = server.address() as AddressInfo;
   const shown = address.includes(":") ? `[${address}]` : address;
   return {

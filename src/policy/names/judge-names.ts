@@ -127,6 +127,6 @@ const NO_LIST = { code: -32000, message: "Invalid response" };
 
 /** A request that does not say in one way what it is about. */
 const UNREADABLE: Decision = {
-  verdict: { do: "deny", error: { code: -32602, message: "Invalid params: it does not say what it is about" } },
+  verdict: { do: "deny", error: { code: -32602, message: "Invalid params: the name or URI is missing or ambiguous" } },
   rule: "names:unreadable",
 };

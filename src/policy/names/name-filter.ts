@@ -90,10 +90,10 @@ export function createNameFilter({ deny, allow, read, onHang = () => {} }: NameF
 }
 
 /** What hides a text that could be taken for anything. */
-export const NOT_READABLE = "(not readable in one way)";
+export const NOT_READABLE = "(ambiguous text)";
 
 /** What hides a text on which a pattern did not come to an end. */
-export const HANGS = "(a pattern does not end on it)";
+export const HANGS = "(pattern timed out)";
 
 /** The pattern that matches a text; null where none does, HANGS or NOT_CHECKED where that was not found out. */
 type Run = (text: string) => string | null;

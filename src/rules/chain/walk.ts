@@ -111,7 +111,7 @@ export function refuse(walk: Walk, rule: string, error: WireError): void {
 /** Says that something went wrong in judging. */
 export function complain({ services, isStopped }: Walk, rule: string, text: string): void {
   if (isStopped) return; // it was not the policy's fault
-  services.report("warn", rule, `the policy could not be followed: ${text}`);
+  services.report("warn", rule, `the policy could not be applied: ${text}`);
   services.count("failed", { rule });
 }
 
@@ -166,4 +166,5 @@ export function charge(
   });
 }
 
-const NO_ROOM = "refused: more keys are counted than there is room for, until the windows of others are over";
+const NO_ROOM =
+  "refused: too many different keys are counted at once; there is space again when the windows of other keys end";
