@@ -108,7 +108,7 @@ export const LISTEN: readonly Option[] = [
     name: "on-loss",
     value: "<what>",
     choices: ["exit", "keep"],
-    help: "if the server at the URL is lost: exit, or answer with errors until it is back",
+    help: "what to do if the server at the URL is lost; keep answers with errors until it is back",
     fallback: "exit",
     needs: "upstream",
   },

@@ -191,7 +191,7 @@ const ACTIONS: Readonly<Record<RuleAction["does"] | "hold", Clause<RuleAction>>>
   },
   hide: bare({ does: "hide" }, "Take the entries it matches out of lists."),
   hold: {
-    help: "Hold the message until somebody decides.",
+    help: "Hold the message until a person decides.",
     isLater: true,
     shape: {
       ...map({

@@ -25,7 +25,7 @@ const METHOD_NAME = refine(METHOD, (name, node, page) => (checkMethodName(name, 
 function methodPart<T>(shape: Shape<T>, fits: (part: T, method: string) => boolean): Shape<T> {
   return refine(shape, (part, node, page) => {
     if (!METHODS.some(({ name }) => fits(part, name)))
-      page.warn(node, "unknown-method", `${page.name()} fits no method of the protocol`, VENDORS);
+      page.warn(node, "unknown-method", `${page.name()} matches no method of the protocol`, VENDORS);
     return part;
   });
 }

@@ -112,7 +112,7 @@ const METHOD_INTERCEPTOR: Shape<MethodInterceptorSettings> = {
     }
     if (!Object.hasOwn(CLASSES, own.class)) {
       const hint = nearest(own.class, CLASS_NAMES);
-      const suggestion = hint === null ? "Say with module where your class is" : `Did you mean ${hint}?`;
+      const suggestion = hint === null ? "Give the module of your class with module" : `Did you mean ${hint}?`;
       return page.wrong(name.value, "wrong-value", `Unknown class: ${page.source.quote(name.value)}`, suggestion);
     }
     const { method, config, defaults } = CLASSES[own.class as keyof typeof CLASSES];
@@ -120,7 +120,7 @@ const METHOD_INTERCEPTOR: Shape<MethodInterceptorSettings> = {
       return page.wrong(
         name.value,
         "never-matches",
-        `${own.class} is for ${method} and finds nothing to do here`,
+        `${own.class} is for ${method} and has no effect here`,
         `Put it under ${method}`,
       );
     }

@@ -216,7 +216,7 @@ const AUTH: Shape<AuthSettings> = refine(AUTH_KEYS, (given, node, page) => {
   if (!isJwt && identityHeader !== null) return { kind: "open", identityHeader };
   if (jwks === null || issuer === null || audience === null) {
     const suggestion = "Write tokens, or jwks, issuer and audience, or identity_header";
-    return wrong(isJwt ? "Keys alone do not say whose tokens to take" : "auth says nothing", suggestion);
+    return wrong(isJwt ? "The issuer and the audience of the tokens are missing" : "auth has no settings", suggestion);
   }
   warnOfHeader();
   return { kind: "jwt", jwks, issuer, audience, scopes, identityHeader };

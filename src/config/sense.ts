@@ -16,7 +16,7 @@ import type { Range } from "./source.ts";
 export function checkConditions(conditions: readonly Condition[], node: Node | undefined, page: Page): boolean {
   const at = (condition: Condition): Range => findCondition(conditions, node, condition) ?? node ?? NOWHERE;
   const found = findContradiction(conditions, (dead) => {
-    page.warn(at(dead), "dead-branch", "This alternative can never hold", "Fix it, or remove it");
+    page.warn(at(dead), "dead-branch", "This alternative can never match", "Fix it, or remove it");
   });
   if (found === null) return true;
   page.wrong(at(found.condition), "never-matches", `${NEVER}: ${found.why}`, found.suggestion);

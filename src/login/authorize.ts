@@ -86,8 +86,8 @@ function checkAnswer(
     }
     // Another issuer's answer would have its code sent to this one.
     throw loginFailed(
-      "the answer came from somebody else",
-      "Try again, and tell whoever runs the server if it stays so",
+      "the response came from another authorization server",
+      "Try again; if it fails again, contact the operator of the server",
     );
   }
 }

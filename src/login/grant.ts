@@ -90,7 +90,7 @@ export function tokenTrouble(error: unknown): Error {
   return loginFailed(`no token (${plain(error.error)}${detail})`, RETRY);
 }
 
-const RETRY = "Try again, and tell whoever runs the server if it stays so";
+const RETRY = "Try again; if it fails again, contact the operator of the server";
 const REFUSED = new Set([400, 401, 403]);
 const TOKEN = /^[\x21-\x7e]+$/;
 const MAX_TOKEN = 16_384;

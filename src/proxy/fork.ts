@@ -126,7 +126,7 @@ function createSecondServer(url: string, version: string): SecondServer {
     const found = await findServer(options);
     const contact = await openContact(options, found.kind, found.address);
     const greeting = await contact.client.greet("either");
-    if (!greeting.isWelcome) throw new Error("the second server refused to speak to us");
+    if (!greeting.isWelcome) throw new Error("the second server refused initialize");
     return { contact, greeting };
   }
 

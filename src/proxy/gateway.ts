@@ -55,7 +55,9 @@ export async function openGateway(
 ): Promise<Door> {
   const { host, port, gate, identityHeader } = options;
   if (identityHeader !== null && gate === null && !isLoopback(host))
-    log.warn(`whoever reaches ${host}:${port} can say in ${identityHeader} who they are: let only the proxy reach it`);
+    log.warn(
+      `any client that can reach ${host}:${port} can set the header ${identityHeader}: make sure that only the proxy in front can reach it`,
+    );
   const scheme = options.tls === null ? "http" : "https";
   const metadataUrl = (name: string): string => `${scheme}://${name}${METADATA}${paths.mcp}`;
   const door: Door = await openDoor({

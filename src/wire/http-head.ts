@@ -28,19 +28,19 @@ export function parseHead(text: string): Head | string {
   for (let at = first; at >= 0;) {
     const end = text.indexOf("\r\n", at + 2);
     const line = readLine(text.slice(at + 2, end < 0 ? undefined : end));
-    if (line === null) return "a header that is none";
+    if (line === null) return "malformed header";
     const { name, lower, value } = line;
     headers.push(name, value);
     names.push(lower);
     switch (lower) {
       case "content-length": {
         const size = /^\d{1,15}$/.test(value) ? Number(value) : -1;
-        if (size < 0 || (length !== null && length !== size)) return "no clear length";
+        if (size < 0 || (length !== null && length !== size)) return "its length is ambiguous";
         length = size;
         break;
       }
       case "transfer-encoding":
-        if (chunked || value.toLowerCase() !== "chunked") return "no clear length";
+        if (chunked || value.toLowerCase() !== "chunked") return "its length is ambiguous";
         chunked = true;
         break;
       case "connection":
@@ -52,7 +52,7 @@ export function parseHead(text: string): Head | string {
     at = end;
   }
   // Both at once is how responses are smuggled.
-  if (chunked && length !== null) return "no clear length";
+  if (chunked && length !== null) return "its length is ambiguous";
   // RFC 9112, 6.1: HTTP/1.0 knows no chunks, and whoever passed them on as such may have read them otherwise.
   if (chunked && status[1] === "0") keepAlive = false;
   return { status: Number(status[2]), headers, names, chunked, length, keepAlive };

@@ -129,7 +129,7 @@ tools: { deny: [^delete_] }\nlog: { file: door-2 }\n`;
     const refused = await run(startProgram, "--config", file).end();
     expect(refused.stderr).toContain("Refusing to listen without authentication");
     const program = run(startProgram, "--config", file, "--insecure-bind");
-    await program.complains("can say in x-user who they are: let only the proxy reach it");
+    await program.complains("can set the header x-user: make sure that only the proxy in front can reach it");
   });
 
   test("for fairlead tools", async ({ startProgram }) => {

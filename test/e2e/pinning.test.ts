@@ -109,7 +109,7 @@ describe("fairlead tools", () => {
     const server = kind === "url" ? ["--upstream", await shelf.url()] : ["--", ...shelf.command];
     const shown = run("--pin", "fairlead.lock", ...server);
     expect(shown).toMatchObject({ status: 0 });
-    expect(shown.stdout).toContain("fairlead.lock remembers nothing of this server yet.");
+    expect(shown.stdout).toContain("fairlead.lock has no entry for this server yet.");
     expect(existsSync(file)).toBe(false);
 
     expect(run("--accept", ...server)).toMatchObject({ status: 0 });

@@ -329,7 +329,7 @@ describe("a login fails", () => {
   test("where nobody logs in, in time", async () => {
     const fixture = await start();
     const one = login(fixture, { openBrowser: () => {}, timeoutMs: 50 });
-    expect(await failure(one)).toBe("LOGIN_FAILED: Login failed: nobody logged in within 0 s");
+    expect(await failure(one)).toBe("LOGIN_FAILED: Login failed: no login within 0 s");
     expect(files()).toEqual([]);
   });
 
@@ -367,7 +367,7 @@ describe("a login fails", () => {
           return location;
         },
       });
-      expect(await failure(login(fixture))).toContain("the answer came from somebody else");
+      expect(await failure(login(fixture))).toContain("the response came from another authorization server");
       expect(fixture.exchanges).toEqual([]);
     }
   });
