@@ -264,7 +264,7 @@ describe("audit verify", () => {
     copyFileSync(join(folder, "state", "fairlead", "audit.key"), key);
     expect(fairlead("audit", "verify", "--key", key, file)).toMatchObject({
       status: 0,
-      stdout: expect.stringMatching(/\nnote: nothing is known here of where this log ended/),
+      stdout: expect.stringMatching(/\nnote: this machine does not know where this log ended/),
     });
     writeFileSync(key, Buffer.alloc(32));
     expect(fairlead("audit", "verify", `--key=${key}`, file)).toMatchObject({

@@ -29,7 +29,7 @@ describe.each(WAYS)("%s", (way) => {
 
   test("what is first seen is remembered; what is not so later is hidden and refused", async () => {
     await shelf.talk(way, options, async ({ ask }) => expect(namesIn(await ask("tools/list"))).toEqual(["a", "b"]));
-    expect(shelf.said.filter((line) => line.includes("seen for the first time"))).toHaveLength(1);
+    expect(shelf.said.filter((line) => line.includes("first connection to this server"))).toHaveLength(1);
     expect(Object.keys(JSON.parse(readFileSync(file, "utf8")) as object)).toEqual(["version", "servers"]);
     shelf.stock({ tools: [tool("a", "evil"), tool("b"), tool("c")] });
     for (const how of eras) {

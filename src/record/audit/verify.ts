@@ -44,7 +44,7 @@ export function verifyAudit({ files, keyFile, now = Date.now }: VerifyOptions): 
   for (const file of spoilt)
     findings.note(`${file} was changed after it was written, so it cannot confirm where the log ends`);
   if (heads.length === 0) {
-    findings.note("this machine has no note of where this log ended: whole chains may have been removed from its end");
+    findings.note("this machine does not know where this log ended: whole chains may have been removed from its end");
   }
   const read = parts.map(({ file, records }) => ({ file, records }));
   return { files: read, ...checker.counts, chains: checker.chains.size, ...findings.list() };

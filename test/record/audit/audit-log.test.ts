@@ -388,7 +388,7 @@ describe("heads", () => {
     ]);
     expect(verify()).toMatchObject({
       findings: [],
-      notes: ["this machine has no note of where this log ended: whole chains may have been removed from its end"],
+      notes: ["this machine does not know where this log ended: whole chains may have been removed from its end"],
     });
     expect(readFileSync(join(folder, "state", "audit"), "utf8")).toMatch(/^a file/);
   });

@@ -381,7 +381,7 @@ describe("ends", () => {
     own.chain(2);
     const names = [String(own.records()[0]["log"])];
     const nothingKnown =
-      "this machine has no note of where this log ended: whole chains may have been removed from its end";
+      "this machine does not know where this log ended: whole chains may have been removed from its end";
     mkdirSync(join(own.folder, "elsewhere"));
     const keyFile = join(own.folder, "elsewhere", "key");
     copyFileSync(own.keyFile, keyFile);
@@ -446,7 +446,7 @@ describe("ends", () => {
       findings: [],
       notes: [
         `${head} was changed after it was written, so it cannot confirm where the log ends`,
-        "this machine has no note of where this log ended: whole chains may have been removed from its end",
+        "this machine does not know where this log ended: whole chains may have been removed from its end",
       ],
     });
   });
