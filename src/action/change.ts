@@ -52,7 +52,7 @@ export function setAt(bytes: Buffer, root: Span, steps: Steps, text: string): Ch
   let at = root.start;
   for (const [nth, step] of steps.entries()) {
     const found = seek(bytes, at, step);
-    if (found === null) return problem(`${show(steps, nth)} is no object`);
+    if (found === null) return problem(`${show(steps, nth)} is not an object`);
     if (found.value >= 0) {
       at = found.value;
       continue;

@@ -13,7 +13,7 @@ export function encodeJson(value: unknown): string | null {
   }
 }
 
-const NO_JSON = new Error("no JSON");
+const NO_JSON = new Error("not JSON");
 
 /** Deeper messages are refused. The limit also stops the recursion in a value that contains itself. */
 const MAX_DEPTH = 128;

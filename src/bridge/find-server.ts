@@ -119,7 +119,7 @@ async function tryPath(options: FindOptions, address: Address, redirects = 0): P
     }
     found.kind = "sse";
     greeting = await greet(options, contact.client, "stateful");
-    if (!greeting.isWelcome) return refused(0, `the server refused to speak to us: ${greeting.refusal ?? "no error"}`);
+    if (!greeting.isWelcome) return refused(0, `the server refused initialize: ${greeting.refusal ?? "no error"}`);
   }
   try {
     found.catalogues[greeting.era] = await listWithin(contact.client, greeting, options.listMs);

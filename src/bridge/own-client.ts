@@ -134,7 +134,7 @@ export function createOwnClient({ send, exchange, greetMs, listMs, version }: Ow
       const turn = session.observe(message, exchange);
       // Only clients send such requests, so the server is echoing our own.
       if (turn.trouble === "wrong-direction" && message.envelope.kind === "request")
-        return fail?.(new Error("it sends back what it is told"));
+        return fail?.(new Error("it sends back the messages that it receives"));
       if (turn.answers !== undefined) {
         session.calls.up.close(turn.answers);
         turn.answers.claim?.(message);

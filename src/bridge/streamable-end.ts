@@ -57,7 +57,7 @@ export function createStreamableEnd(options: StreamableOptions): ServerEnd {
     ...options,
     onLost() {
       standing.abort();
-      listener.trouble("http:session-lost", "the server has forgotten the session: beginning another");
+      listener.trouble("http:session-lost", "the server no longer knows the session: starting another one");
     },
     onRenewed() {
       if (options.listens && !isOver) standing.open();

@@ -13,7 +13,7 @@ const DENY = "^delete_";
 // two equal keys, some parsers use the first and some the last.
 const SCENES: readonly { readonly title: string; readonly says: string; readonly waits: boolean }[] = [
   {
-    title: "The client says hello. It passes, byte for byte.",
+    title: "The client sends initialize. It passes, byte for byte.",
     says: `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"${OWN_REVISION.stateful}","capabilities":{},"clientInfo":{"name":"demo","version":"1"}}}`,
     waits: true,
   },
@@ -23,17 +23,17 @@ const SCENES: readonly { readonly title: string; readonly says: string; readonly
     waits: false,
   },
   {
-    title: "It asks for the tools. The server has four; the client sees two.",
+    title: "It asks for the list of tools. The server has four; the client sees two.",
     says: '{"jsonrpc":"2.0","id":1,"method":"tools/list"}',
     waits: true,
   },
   {
-    title: "It calls one it was shown. The spaces and the 1.0 arrive as they were written.",
+    title: "It calls a tool from that list. The spaces and the 1.0 arrive exactly as written.",
     says: '{"method":"tools/call", "params":{"name":"write_note","arguments":{"text":"water the plants","weight":1.0}}, "jsonrpc":"2.0","id":2}',
     waits: true,
   },
   {
-    title: "It calls one that is hidden. The server never hears of it.",
+    title: "It calls a hidden tool. The server never receives the call.",
     says: '{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"delete_everything"}}',
     waits: true,
   },

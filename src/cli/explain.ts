@@ -47,7 +47,7 @@ function readMessage(parsed: Parsed): string {
     if (given !== undefined) throw usage("The message is given twice", "Give --message, or --tool and --args");
     return composeCall(tool, args === undefined ? "{}" : readInput(args));
   }
-  if (args !== undefined) throw usage("Whose arguments they are is missing", `Write --tool <name> --args ${EXAMPLE}`);
+  if (args !== undefined) throw usage("--args is given without --tool", `Write --tool <name> --args ${EXAMPLE}`);
   if (given !== undefined) return readInput(given);
   const remedy = `Name a tool, or write a message as JSON: fairlead explain --tool delete_file --args ${EXAMPLE}`;
   throw usage("No message to explain", remedy);
@@ -81,7 +81,7 @@ function composeCall(tool: string, args: string): string {
 function checkMessage(text: string, option: string): void {
   const problem = findProblem(text);
   if (problem === null) return;
-  throw usage(`What --${option} says is not a message: ${problem}`, `Write JSON-RPC, such as ${MESSAGE_EXAMPLE}`);
+  throw usage(`The value of --${option} is not a message: ${problem}`, `Write JSON-RPC, such as ${MESSAGE_EXAMPLE}`);
 }
 
 const MESSAGE_EXAMPLE = `'{"jsonrpc":"2.0","id":1,"method":"tools/list"}'`;

@@ -8,7 +8,7 @@ export function composeExplanation({ stops, hiddenBy, decision, outcome, skipped
   const lines: string[] = [];
   if (hiddenBy !== null) lines.push(`The tool filter hides this tool: ${showText(hiddenBy)}`, "");
   for (const stop of stops) lines.push(...composeStop(stop), "");
-  for (const what of skipped) lines.push(`Not done here: ${showText(what)}`);
+  for (const what of skipped) lines.push(`Not carried out by explain: ${showText(what)}`);
   lines.push(`Outcome: ${hiddenBy === null ? describeOutcome({ decision, outcome }) : "refused by the tool filter"}`);
   return `${lines.join("\n")}\n`;
 }

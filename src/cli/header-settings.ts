@@ -14,7 +14,7 @@ function readHeader(text: string, env: NodeJS.ProcessEnv): [string, string] {
     const remedy = colon < 0 ? "There is no colon in it: write --header 'Name: value'" : "Write --header 'Name: value'";
     throw usage(`Not a header: --header ${showHeader(text)}`, remedy);
   }
-  if (OWN_HEADERS.has(name.toLowerCase())) throw usage(`Header ${name} is not for you to set`, "Leave it out");
+  if (OWN_HEADERS.has(name.toLowerCase())) throw usage(`Header ${name}cannot be set`, "Leave it out");
   const value = text.slice(colon + 1).trim();
   const filled = value.replaceAll(/\$(?:\{(\w+)\}|(\w+))/g, (_, braced?: string, bare?: string) => {
     const variable = braced ?? bare ?? "";

@@ -8,14 +8,14 @@ export const HELP: Option = { name: "help", value: null, help: "show this help" 
 export const CONFIG: Option = {
   name: "config",
   value: "<file>",
-  help: "a policy file (YAML): rules, the server, and all that is set here; options win over it",
+  help: "a policy file (YAML): rules, the server, and every setting of this list; options override the file",
 };
 
 /** The option to report what the policy would do, without doing it. */
 export const OBSERVE: Option = {
   name: "observe",
   value: null,
-  help: "judge and record everything, act on nothing: what the policy would do",
+  help: "only record what the policy would do; do not refuse, change or hide anything",
 };
 
 /** The options that hide tools. */
@@ -30,7 +30,7 @@ export const FILTER: readonly Option[] = [
     name: "allow",
     value: "<re,re,…>",
     repeats: true,
-    help: "show only tools that match any of these; --deny still wins",
+    help: "show only tools whose name matches any of these; --deny overrides --allow",
   },
 ];
 
@@ -38,24 +38,24 @@ export const FILTER: readonly Option[] = [
 export const PIN: Option = {
   name: "pin",
   value: "<file>",
-  help: "the lock file that remembers how tools are described: one that is new or has changed is hidden",
+  help: "the lock file with the accepted tool definitions; new or changed tools are hidden",
 };
 
 /** The options for a server at a URL. */
 export const REMOTE: readonly Option[] = [
-  { name: "upstream", value: "<url>", help: "the server is at this URL, instead of a command" },
+  { name: "upstream", value: "<url>", help: "connect to the server at this URL instead of starting a command" },
   {
     name: "header",
     value: "'Name: value'",
     repeats: true,
-    help: "sent to the server with every request; $VAR and ${VAR} are filled in",
+    help: "a header to send with every request; $VAR and ${VAR} are replaced by environment variables",
     needs: "upstream",
   },
-  { name: "ca", value: "<file>", help: "certificates to trust beside the usual ones (PEM)", needs: "upstream" },
+  { name: "ca", value: "<file>", help: "additional certificates to trust (PEM)", needs: "upstream" },
   {
     name: "connect-timeout",
     value: "<time>",
-    help: "how long reaching the server may take",
+    help: "how long connecting to the server may take",
     fallback: "30s",
     needs: "upstream",
   },
@@ -66,33 +66,49 @@ export const LISTEN: readonly Option[] = [
   {
     name: "listen",
     value: "[host:]port",
-    help: "clients come by HTTP: /mcp, and /sse for older ones; without it, on our stdin and stdout",
+    help: "serve clients over HTTP: /mcp, and /sse for older clients; without it, one client on stdin and stdout",
   },
-  { name: "tls-cert", value: "<file>", help: "clients come by https: the certificate (PEM)", needs: "listen" },
-  { name: "tls-key", value: "<file>", help: "and its key", needs: "listen" },
-  { name: "allow-host", value: "<name>", repeats: true, help: "another name we go by", needs: "listen" },
+  { name: "tls-cert", value: "<file>", help: "serve clients over HTTPS with this certificate (PEM)", needs: "listen" },
+  { name: "tls-key", value: "<file>", help: "the private key of the certificate (PEM)", needs: "listen" },
+  {
+    name: "allow-host",
+    value: "<name>",
+    repeats: true,
+    help: "also accept requests whose Host header has this name",
+    needs: "listen",
+  },
   {
     name: "allow-origin",
     value: "<origin>",
     repeats: true,
-    help: "pages from there may speak to us, such as https://example.com",
+    help: "let web pages of this origin send requests, such as https://example.com",
     needs: "listen",
   },
-  { name: "auth-tokens", value: "<file>", help: "only clients with one of these tokens", needs: "listen" },
-  { name: "auth-jwks", value: "<url>", help: "only clients with a JWT signed by one of these keys", needs: "listen" },
-  { name: "auth-issuer", value: "<url>", help: "whose tokens they are", needs: "auth-jwks" },
-  { name: "auth-audience", value: "<text>", help: "for whom they are", needs: "auth-jwks" },
+  {
+    name: "auth-tokens",
+    value: "<file>",
+    help: "accept only clients that send one of the tokens in this file",
+    needs: "listen",
+  },
+  {
+    name: "auth-jwks",
+    value: "<url>",
+    help: "accept only clients that send a JWT signed with a key from this URL",
+    needs: "listen",
+  },
+  { name: "auth-issuer", value: "<url>", help: "accept only JWTs of this issuer (iss)", needs: "auth-jwks" },
+  { name: "auth-audience", value: "<text>", help: "accept only JWTs for this audience (aud)", needs: "auth-jwks" },
   {
     name: "insecure-bind",
     value: null,
-    help: "listen beyond this machine without asking who comes",
+    help: "listen on an address that other machines can reach, without authentication",
     needs: "listen",
   },
   {
     name: "on-loss",
     value: "<what>",
     choices: ["exit", "keep"],
-    help: "when the server at the URL is gone: end, or answer with errors until it is back",
+    help: "what to do if the server at the URL is lost; keep answers with errors until it is back",
     fallback: "exit",
     needs: "upstream",
   },
@@ -100,7 +116,7 @@ export const LISTEN: readonly Option[] = [
 
 /** The options for a server that is a child process. */
 export const CHILD: readonly Option[] = [
-  { name: "env", value: "NAME=value", repeats: true, help: "a variable for the server's environment" },
+  { name: "env", value: "NAME=value", repeats: true, help: "an environment variable for the server" },
   { name: "cwd", value: "<dir>", help: "the directory the server is started in" },
   {
     name: "tools-timeout",
@@ -112,7 +128,7 @@ export const CHILD: readonly Option[] = [
 
 /** The options for the log. */
 export const LOG: readonly Option[] = [
-  { name: "log-level", value: "<level>", choices: LEVELS, help: "how much is logged on stderr", fallback: "info" },
-  { name: "log-format", value: "<format>", choices: ["text", "json"], help: "how it is written", fallback: "text" },
-  { name: "log-file", value: "<file>", help: "write the log, and errors, to this file as well" },
+  { name: "log-level", value: "<level>", choices: LEVELS, help: "how much to log on stderr", fallback: "info" },
+  { name: "log-format", value: "<format>", choices: ["text", "json"], help: "the format of the log", fallback: "text" },
+  { name: "log-file", value: "<file>", help: "also write the log and errors to this file" },
 ];

@@ -75,7 +75,7 @@ function readAuth(parsed: Parsed): OwnAuth | undefined {
   const audience = value(parsed, "auth-audience");
   if (issuer === undefined || audience === undefined) {
     throw usage(
-      "Keys alone do not say whose tokens to take",
+      "The issuer and the audience of the tokens are missing",
       "Give --auth-issuer and --auth-audience with --auth-jwks",
     );
   }

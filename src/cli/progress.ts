@@ -40,8 +40,8 @@ const CLEAR = "\r\u001b[2K";
 function describe(isWorking: boolean | null): string {
   if (isWorking === null) return "Waiting for the server to answer";
   return isWorking
-    ? "Waiting for the server: it is at work, and may be being installed"
-    : "Waiting for the server: it does nothing";
+    ? "Waiting for the server: it is busy, and may be installing packages"
+    : "Waiting for the server: it is idle";
 }
 
 /**

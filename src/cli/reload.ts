@@ -59,14 +59,14 @@ export function watchConfig({ given, command, proxy, log, started }: WatchOption
       await proxy.reload(settings);
       for (const text of warnings) log.warn(text);
       for (const key of last === null ? [] : lasting(last, settings))
-        log.warn(`${key} in ${file} has changed: that takes effect with the next start`);
+        log.warn(`${key} in ${file} has changed: this takes effect after a restart`);
       last = settings;
       log.info("policy reloaded", { file, rules: settings.interceptor.rules.length, policy: proxy.policyVersion });
     } catch (error) {
       const { message, remedy } = error as Partial<ProxyError>;
       // One log line for each line of `check`, because a single line would be unreadable.
       const [first, ...rest] = (message ?? String(error)).split("\n").filter((line) => line.trim() !== "");
-      log.error(`policy not reloaded, the last one holds: ${first}`, { file });
+      log.error(`policy not reloaded, the previous policy stays in effect: ${first}`, { file });
       for (const line of rest.slice(0, MAX_LINES)) log.error(line);
       if (rest.length > MAX_LINES) log.error(`and more: run fairlead check ${file}`);
       if (rest.length === 0 && remedy !== undefined) log.error(remedy);
@@ -77,7 +77,7 @@ export function watchConfig({ given, command, proxy, log, started }: WatchOption
   const reload = (): void => {
     work = work.then(adopt);
   };
-  const tellGone = (): void => log.warn("the policy file is gone, the last policy holds", { file });
+  const tellGone = (): void => log.warn("the policy file is gone, the previous policy stays in effect", { file });
   // Catch changes during the start, which may take long: `watchFile` compares only with the state at its first check.
   const missed = setTimeout(() => {
     if (started.version === null) return;

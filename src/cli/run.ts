@@ -59,7 +59,7 @@ export async function runProxy(parsed: Parsed, command: Command, errors: ErrorOu
   if (isHungUp) reloading?.reload();
   if (proxy.url !== null && wantsPaste(settings)) await complain(await describePaste(parsed, settings, proxy.url));
   if (proxy.url === null && process.stdin.isTTY)
-    log.info("waiting for MCP messages on stdin; this is meant to be started by a client");
+    log.info("waiting for MCP messages on stdin; this command is meant to be started by an MCP client");
   const { code, lost, child } = await proxy.ended;
   reloading?.stop();
   await audit?.flush();

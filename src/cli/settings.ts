@@ -98,7 +98,7 @@ function checkWritable(file: string): void {
     const { code = "it cannot be opened" } = cause as NodeJS.ErrnoException;
     throw notWritable(file, `${code}: check the path and its permissions`, cause);
   }
-  if (!isFile) throw notWritable(file, "It is no file: to have the log somewhere else, redirect stderr");
+  if (!isFile) throw notWritable(file, "It is not a regular file: to write the log somewhere else, redirect stderr");
 }
 
 function notWritable(file: string, remedy: string, cause?: unknown): ProxyError {

@@ -59,7 +59,7 @@ export function proposeDeny(
   const pattern = denyPattern(names.map(({ name }) => name));
   if (pattern === null) return "";
   const others = tools.some(({ hiddenBy }) => hiddenBy !== null) ? " as well" : "";
-  const said = `Hints are what the server says of its tools; those with a question mark are guesses by the name. To hide what may destroy something${others}:`;
+  const said = `Hints come from the server; hints with a question mark are guesses from the name. To hide the tools that may destroy something${others}:`;
   return `\n${wrapText(said, columns).join("\n")}\n  ${paint("cyan", `--deny '${pattern}'`)}\n`;
 }
 

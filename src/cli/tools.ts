@@ -130,7 +130,7 @@ function showPin({ pin, formerly }: ToolReport): string {
 function composePins(tools: readonly ToolReport[], { file, isKnown, accepted, gone }: PinReport): string {
   const lines = [];
   if (accepted !== null) lines.push(`Accepted in ${file}: ${accepted.length === 0 ? "nothing" : named(accepted)}.`);
-  else if (!isKnown) lines.push(`${file} remembers nothing of this server yet.`);
+  else if (!isKnown) lines.push(`${file} has no entry for this server yet.`);
   else {
     const counts = STATES.map((state) => [state, tools.filter(({ pin }) => pin === state).length] as const);
     const shown = counts.filter(([, count]) => count > 0).map(([state, count]) => `${count} ${state}`);

@@ -30,7 +30,10 @@ const PROGRAM = refine(text({ what: "the path of a program", pattern: /^[^\0]+$/
 
 /** All actions. `hold` is reserved until the dashboard exists. */
 const ACTIONS: Readonly<Record<RuleAction["does"] | "hold", Clause<RuleAction>>> = {
-  allow: bare({ does: "allow" }, "Stop judging, and let the message pass. Never overrides the tool filter."),
+  allow: bare(
+    { does: "allow" },
+    "Skip the remaining rules and let the message pass. This never overrides the tool filter.",
+  ),
   block: {
     help: "Refuse the message, for this reason.",
     shape: byKind<RuleAction>(
@@ -39,7 +42,7 @@ const ACTIONS: Readonly<Record<RuleAction["does"] | "hold", Clause<RuleAction>>>
         map: refine(
           map({
             reason: needed(template("the reason"), "What the client is told."),
-            code: optional(CODE, "The error code; -32001 unless said otherwise.", null),
+            code: optional(CODE, "The error code; -32001 by default.", null),
           }),
           ({ reason, code }) => ({ does: "block", reason, code }),
         ),
@@ -48,7 +51,7 @@ const ACTIONS: Readonly<Record<RuleAction["does"] | "hold", Clause<RuleAction>>>
     ),
   },
   delay: {
-    help: "Let the message wait; others pass it.",
+    help: "Delay the message; other messages do not wait for it.",
     shape: refine(duration(), (milliseconds) => ({ does: "delay", milliseconds })),
   },
   set_param: sets("params", "set_param", "Set a parameter."),
@@ -69,7 +72,7 @@ const ACTIONS: Readonly<Record<RuleAction["does"] | "hold", Clause<RuleAction>>>
     ),
   },
   transform: {
-    help: "Change the message: redact, truncate, strip_control, json_patch, or a module of yours.",
+    help: "Change the message: redact, truncate, strip_control, json_patch, or your own module.",
     shape: refine(TRANSFORM, (transform) => ({ does: "transform", transform })),
   },
   log: {
@@ -96,15 +99,15 @@ const ACTIONS: Readonly<Record<RuleAction["does"] | "hold", Clause<RuleAction>>>
     ),
   },
   webhook: {
-    help: "Tell a server of yours, and with wait let it decide.",
+    help: "Notify your own HTTP server; with wait, its response decides.",
     shape: refine(
       map({
-        url: needed(url(), "Where it is. Variables of the environment are filled in, those of messages never."),
-        include_message: optional(flag(), "Whether the message goes along.", false),
-        wait: optional(flag(), "Whether its answer decides.", false),
-        timeout: optional(duration(), "How long to wait for it.", DEFAULT_ASK_MS),
+        url: needed(url(), "The URL. Environment variables are replaced; variables of messages are not allowed."),
+        include_message: optional(flag(), "Whether to send the message itself.", false),
+        wait: optional(flag(), "Whether its response decides.", false),
+        timeout: optional(duration(), "How long to wait for the response.", DEFAULT_ASK_MS),
         secret: optional(secret(text()), "Signs what is sent (HMAC).", null),
-        allow_private: optional(flag(), "Whether it may be in a private network.", false),
+        allow_private: optional(flag(), "Whether the URL may be on this machine or in a private network.", false),
       }),
       ({ url, includeMessage, wait, timeout, secret, allowPrivate }, node, page) => {
         const refusal = page.facts.webhook?.(url, allowPrivate) ?? null;
@@ -122,7 +125,7 @@ const ACTIONS: Readonly<Record<RuleAction["does"] | "hold", Clause<RuleAction>>>
     ),
   },
   run_script: {
-    help: "Start a program, with the message on its stdin; what it prints decides. There is no shell.",
+    help: "Run a program with the message on its stdin; its output decides. No shell is used.",
     shape: refine(
       map({
         path: needed(PROGRAM, "The program."),
@@ -133,7 +136,7 @@ const ACTIONS: Readonly<Record<RuleAction["does"] | "hold", Clause<RuleAction>>>
     ),
   },
   fork: {
-    help: "Send copies to a second server, or to the same one. Their answers never reach the client.",
+    help: "Send copies to a second server, or to the same one. The client never receives their responses.",
     shape: refine(
       map({
         copies: optional(integer({ min: 1, max: 16 }), "How many.", 1),
@@ -143,26 +146,29 @@ const ACTIONS: Readonly<Record<RuleAction["does"] | "hold", Clause<RuleAction>>>
     ),
   },
   cache: {
-    help: "Answer the same request from memory for a while.",
+    help: "Answer repeated requests from memory for a while.",
     shape: refine(
       map({
         key: needed(
           template("a key such as ${method}:${params_hash}"),
-          "Requests with the same key have the same answer.",
+          "Requests with the same key get the same response.",
         ),
-        ttl: needed(duration(), "How long an answer is good."),
-        scope: optional(choice(["private", "shared"]), "Whether clients share answers.", "private" as const),
+        ttl: needed(duration(), "How long a response may be reused."),
+        scope: optional(choice(["private", "shared"]), "Whether clients share cached responses.", "private" as const),
       }),
       ({ key, ttl, scope }) => ({ does: "cache", key, ttlMs: ttl, scope }),
     ),
   },
   rate_limit: {
-    help: "Refuse what comes too often. The window slides.",
+    help: "Refuse messages that arrive too often, counted in a sliding window.",
     shape: refine(
       map(
         {
-          key: needed(template("a key such as ${session_id}:${method}"), "What is counted together."),
-          limit: needed(COUNT, "How many may pass in a window."),
+          key: needed(
+            template("a key such as ${session_id}:${method}"),
+            "Messages with the same key are counted together.",
+          ),
+          limit: needed(COUNT, "How many messages may pass in a window."),
           window: needed(duration(), "How long a window is."),
         },
         undefined,
@@ -183,21 +189,21 @@ const ACTIONS: Readonly<Record<RuleAction["does"] | "hold", Clause<RuleAction>>>
     ),
   },
   set_state: {
-    help: "Note something in the session, for state_equals and expressions to read. null takes it out.",
+    help: "Store a value in the session, for state_equals and expressions. null removes it.",
     shape: refine(
       map({ key: needed(text({ what: "a key" }), "The key."), value: needed(json(), "The value, of any type.") }),
       ({ key, value }) => ({ does: "set_state", key, value }),
     ),
   },
-  hide: bare({ does: "hide" }, "Take the entries it matches out of lists."),
+  hide: bare({ does: "hide" }, "Remove the entries that match from lists."),
   hold: {
-    help: "Hold the message until somebody decides.",
+    help: "Hold the message until a person decides.",
     isLater: true,
     shape: {
       ...map({
         ask: optional(text(), "What to ask.", null),
         timeout: optional(duration(), "How long to wait.", null),
-        on_timeout: optional(choice(["block", "allow"]), "What happens then.", "block" as const),
+        on_timeout: optional(choice(["block", "allow"]), "What to do when the time is over.", "block" as const),
       }),
       read: () => WRONG,
     },

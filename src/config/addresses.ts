@@ -15,18 +15,19 @@ export function url(protocols: readonly string[] = ["http:", "https:"]): Shape<s
   const shape = refine(expanded(text({ what })), (value, node, page) => {
     const bad = (why: string, suggestion: string): Wrong =>
       page.wrong(node, "bad-url", `${page.name()} ${why}`, suggestion);
-    if (/[{}]/.test(value)) return bad("has braces in it", "Write it out: no message chooses where things go");
+    if (/[{}]/.test(value))
+      return bad("has braces in it", "Write the whole URL: a message must not choose the destination");
     if (/[\s\p{Cc}]/u.test(value)) return bad("has spaces in it", "Take them out");
     const parsed = URL.canParse(value) ? new URL(value) : null;
     if (parsed === null || parsed.hostname === "") {
       const isBare = /^[\w.-]+(?::\d+)?(?:\/|$)/.test(value);
       return bad(
-        "is no URL",
+        "is not a URL",
         `Write ${isBare ? `${names[0]}://${showText(value, 60)}` : `${names[0]}://host:port/path`}`,
       );
     }
     if (!protocols.includes(parsed.protocol))
-      return bad(`is no ${names.join(" or ")} URL`, `Begin it with ${names[0]}://`);
+      return bad(`is not an ${names.join(" or ")} URL`, `Begin it with ${names[0]}://`);
     return value;
   });
   return {
@@ -58,7 +59,7 @@ export function place(): Shape<ListenPlace> {
     const number = Number(match?.[2] ?? -1);
     if (match === null || number < 0 || number > 65_535) {
       const suggestion = "Write a port such as 8808, or a host and a port such as 127.0.0.1:8808";
-      return page.wrong(node, "bad-port", `${page.name()}: "${showText(value, 60)}" is no port`, suggestion);
+      return page.wrong(node, "bad-port", `${page.name()}: "${showText(value, 60)}" is not a port`, suggestion);
     }
     return { host: (match[1] ?? "127.0.0.1").replaceAll(/^\[|\]$/g, ""), port: number };
   });
@@ -104,7 +105,7 @@ export function headers(): Shape<ReadonlyMap<string, string>> {
             entry,
             "repeated-key",
             `The header ${entry.name} is there twice`,
-            "Capitals do not make another header",
+            "Header names do not depend on case",
           );
         }
         seen.set(entry.name.toLowerCase(), entry);
@@ -118,8 +119,8 @@ function checkHeader(entry: Entry, page: Page): boolean {
   const { name, value } = entry;
   if (/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(name) && name !== "__proto__") {
     if (!OWN_HEADERS.has(name.toLowerCase())) return true;
-    page.wrong(entry, "bad-header", `The header ${name} is not for you to set`, "Take it out");
-  } else page.wrong(entry, "bad-header", "This is no name of a header", "Write letters, digits and dashes");
+    page.wrong(entry, "bad-header", `The header ${name}cannot be set`, "Take it out");
+  } else page.wrong(entry, "bad-header", "This is not the name of a header", "Write letters, digits and dashes");
   page.source.hide(value);
   return false;
 }
@@ -130,7 +131,7 @@ export function variables(): Shape<ReadonlyMap<string, string>> {
     what: "variables by name",
     checkName(entry, page) {
       if (/^[^=\0]+$/.test(entry.name) && entry.name !== "__proto__") return true;
-      page.wrong(entry, "wrong-value", "This is no name of a variable", "Write NAME: value");
+      page.wrong(entry, "wrong-value", "This is not the name of a variable", "Write NAME: value");
       return false;
     },
   });
@@ -142,7 +143,7 @@ export function paths(): Shape<readonly string[]> {
     if (value.includes("\0")) return page.wrong(node, "wrong-value", `${page.name()} has a NUL in it`, "Take it out");
     if (/^(?:\/|[A-Za-z]:[\\/]|\\\\|[a-z][a-z0-9+.-]+:\/\/)/.test(value)) return value;
     const suggestion = value.startsWith("~")
-      ? "Write your home directory out"
+      ? "Write the whole path of your home directory"
       : `Write it from the root: /${showText(value, 60)}`;
     return page.wrong(node, "wrong-value", `${page.name()} must be an absolute path`, suggestion);
   });

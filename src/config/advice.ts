@@ -32,15 +32,16 @@ function withSigns(
 function warnOfDoubt(condition: Condition, isNegated: boolean, refuses: boolean, place: Range, page: Page): void {
   if (condition.is === "param_within" && isNegated !== refuses) {
     const message = refuses
-      ? "param_within holds only where every reading of a path is inside: what is written in another way is not refused"
-      : "param_within does not hold where a path cannot be told, and here that is let through";
+      ? "param_within matches only if every reading of a path is inside: a path that can be read in another way is not refused"
+      : "param_within does not match when it is not certain what a path refers to, and this rule lets that through";
     const paths = condition.paths.join(", ");
     const suggestion = refuses
       ? `To refuse, use touches: { paths: [${paths}] }; to refuse all else, put not around it`
       : "Take out the not, or refuse with another rule";
     page.warn(place, "leaky-condition", message, suggestion);
   } else if (condition.is === "touches" && isNegated === refuses) {
-    const message = "touches also holds where nobody can tell, and here that is let through";
+    const message =
+      "touches also matches when it is not certain what a path refers to, and this rule lets that through";
     const suggestion = refuses ? "Take out the not" : "To allow, use param_within; to refuse, use block";
     page.warn(place, "leaky-condition", message, suggestion);
   }

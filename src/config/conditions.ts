@@ -25,7 +25,7 @@ const METHOD_NAME = refine(METHOD, (name, node, page) => (checkMethodName(name, 
 function methodPart<T>(shape: Shape<T>, fits: (part: T, method: string) => boolean): Shape<T> {
   return refine(shape, (part, node, page) => {
     if (!METHODS.some(({ name }) => fits(part, name)))
-      page.warn(node, "unknown-method", `${page.name()} fits no method of the protocol`, VENDORS);
+      page.warn(node, "unknown-method", `${page.name()} matches no method of the protocol`, VENDORS);
     return part;
   });
 }
@@ -37,14 +37,14 @@ const STATE_KEY = text({ what: "a key" });
 const CONDITIONS: Readonly<Record<Condition["is"], Clause<Condition>>> = {
   method_equals: { help: "The method is this.", shape: refine(METHOD_NAME, (text) => ({ is: "method_equals", text })) },
   method_starts_with: {
-    help: "The method begins so.",
+    help: "The method begins with this.",
     shape: refine(
       methodPart(METHOD, (text, method) => method.startsWith(text)),
       (text) => ({ is: "method_starts_with", text }),
     ),
   },
   method_ends_with: {
-    help: "The method ends so.",
+    help: "The method ends with this.",
     shape: refine(
       methodPart(METHOD, (text, method) => method.endsWith(text)),
       (text) => ({ is: "method_ends_with", text }),
@@ -92,7 +92,7 @@ const CONDITIONS: Readonly<Record<Condition["is"], Clause<Condition>>> = {
     ),
   },
   touches: {
-    help: "Some path or URI anywhere in what is asked for may lead to one of these, in any reading. What cannot be told counts. For rules that refuse.",
+    help: "A path or URI anywhere in the request may refer to one of these, in any reading. Uncertain cases match. Use it in rules that refuse.",
     shape: TOUCHES,
   },
   error_code_equals: {
@@ -122,7 +122,7 @@ const CONDITIONS: Readonly<Record<Condition["is"], Clause<Condition>>> = {
     ),
   },
   state_equals: {
-    help: "What was noted in the session under a key is this.",
+    help: "The value stored in the session under a key is this.",
     shape: refine(
       map({ key: needed(STATE_KEY, "The key."), value: needed(json(), "The value, of any type.") }),
       ({ key, value }) => ({ is: "state_equals", key, value }),
@@ -134,16 +134,16 @@ const CONDITIONS: Readonly<Record<Condition["is"], Clause<Condition>>> = {
   },
   client_matches: onPattern("client_matches", "The name of the client matches a regular expression (RE2)."),
   tool_matches: onPattern("tool_matches", "The name of the tool matches a regular expression (RE2)."),
-  identity_matches: onPattern("identity_matches", "Who is asking matches a regular expression (RE2)."),
+  identity_matches: onPattern("identity_matches", "The identity of the client matches a regular expression (RE2)."),
   all: {
-    help: "All of these hold.",
+    help: "All of these conditions match.",
     shape: refine(list(CONDITION, { min: 1 }), (conditions) => ({ is: "all", conditions })),
   },
   any: {
-    help: "At least one of these holds.",
+    help: "At least one of these conditions matches.",
     shape: refine(list(CONDITION, { min: 1 }), (conditions) => ({ is: "any", conditions })),
   },
-  not: { help: "This does not hold.", shape: refine(CONDITION, (condition) => ({ is: "not", condition })) },
+  not: { help: "This condition does not match.", shape: refine(CONDITION, (condition) => ({ is: "not", condition })) },
   cel: {
     help: "An expression in CEL over method, params, result, error, session and client is true.",
     shape: refine(text({ what: "an expression" }), (expression, node, page) => {

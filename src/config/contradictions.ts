@@ -42,8 +42,8 @@ export function findContradiction(
     if (dead.length === condition.conditions.length) {
       return {
         condition,
-        why: "no alternative can hold together with the rest",
-        suggestion: "Mend one, or take the rule out",
+        why: "no alternative can match together with the other conditions",
+        suggestion: "Fix one of them, or remove the rule",
       };
     }
     dead.forEach(onDead);
@@ -128,7 +128,11 @@ function findImpostorAmong(conditions: readonly Condition[]): Contradiction | nu
     if (impostor === null) continue;
     const { name, known } = impostor;
     const suggestion = known === null ? null : `Write ${known}`;
-    return { condition, why: `messages with the method ${name} are refused, being too like a known one`, suggestion };
+    return {
+      condition,
+      why: `messages with the method ${name} are refused, because they are too similar to a known method`,
+      suggestion,
+    };
   }
   return null;
 }
@@ -147,7 +151,7 @@ function findAmongMethods(conditions: readonly Condition[]): Contradiction | nul
       .join(" and ");
     const why =
       others === ""
-        ? `${condition.is} leaves no method`
+        ? `${condition.is} excludes every method`
         : `the method cannot be ${others} and also ${showMethods(condition)}`;
     return {
       condition,
@@ -201,7 +205,7 @@ function findAmongValues(conditions: readonly Condition[]): Contradiction | null
     const isImpossible =
       known.values?.length === 0 || (known.above !== null && known.below !== null && known.above >= known.below);
     if (isImpossible)
-      return { condition, why: `${condition.field.text} cannot be all that is asked of it`, suggestion: SPLIT };
+      return { condition, why: `${condition.field.text} cannot satisfy all of these conditions`, suggestion: SPLIT };
   }
   // A second pass for bounds and types that were read before the values.
   let work = MAX_WORK;
@@ -212,7 +216,7 @@ function findAmongValues(conditions: readonly Condition[]): Contradiction | null
     work -= known.values.length;
     if (work < 0) return null;
     if (known.values.some((value) => fits(condition, value))) continue;
-    return { condition, why: `${condition.field.text} cannot be all that is asked of it`, suggestion: SPLIT };
+    return { condition, why: `${condition.field.text} cannot satisfy all of these conditions`, suggestion: SPLIT };
   }
   return null;
 }
@@ -265,7 +269,7 @@ function findAmongSingles(conditions: readonly Condition[]): Contradiction | nul
     const before = first.get(what);
     if (before === undefined) first.set(what, condition);
     else if (singleOf(before)?.[1] !== value)
-      return { condition, why: `it asks for two of the one ${what}`, suggestion: SPLIT };
+      return { condition, why: `it requires two different values of the ${what}`, suggestion: SPLIT };
   }
   return null;
 }
@@ -287,5 +291,5 @@ function findNegated(conditions: readonly Condition[]): Contradiction | null {
   const negated = negations.find(({ condition }) => keys.has(conditionKey(condition)));
   return negated === undefined
     ? null
-    : { condition: negated, why: "a condition and its opposite cannot both hold", suggestion: "Take one out" };
+    : { condition: negated, why: "a condition and its opposite cannot both be true", suggestion: "Take one out" };
 }

@@ -46,8 +46,8 @@ function expand(text: string, node: Node, page: Page): string | Wrong {
       page.wrong(
         node,
         "unknown-variable",
-        `${page.name()}: ${all} is of a message, and cannot be filled in here`,
-        "Write it out, or use a variable of the environment",
+        `${page.name()}: ${all} depends on a message, and cannot be used here`,
+        "Write the value, or use an environment variable",
       );
     } else if (/^\w+$/.test(name)) {
       page.wrong(

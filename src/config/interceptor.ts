@@ -19,11 +19,11 @@ import { choice, flag, integer, text } from "./values.ts";
 const CHAIN = map({
   fail_fast: optional(
     flag(),
-    "Whether the first refusal ends the matter; otherwise the most restrictive one wins.",
+    "Whether judging stops at the first refusal; otherwise the most restrictive decision wins.",
     true,
   ),
   parallel: optional(flag(), "Whether independent interceptors run at the same time.", false),
-  timeout: optional(duration(), "How long all of it may take; what takes longer is blocked.", 5000),
+  timeout: optional(duration(), "How long judging a message may take; a message that takes longer is blocked.", 5000),
   default_action: optional(
     choice(["allow", "block"]),
     "What happens to a message that no rule matched.",
@@ -31,7 +31,7 @@ const CHAIN = map({
   ),
   on_error: optional(
     choice(["block", "allow"]),
-    "What happens where the chain fails or takes too long.",
+    "What happens to a message if the chain fails or takes too long.",
     "block" as const,
   ),
 });
@@ -54,7 +54,7 @@ const RESOURCE_ACCESS = map({
   allowed_paths: optional(paths(), "The only directories to read from.", null),
   deny_patterns: optional(
     list(text({ what: "a glob such as *.key" })),
-    "Globs of what is not read.",
+    "Globs of files that must not be read.",
     Object.freeze([]),
   ),
 });
@@ -83,13 +83,13 @@ const CLASSES = {
 const CLASS_NAMES = Object.keys(CLASSES);
 
 const OWN_CLASS = map({
-  module: optional(MODULE_NAME, "The path of a module with a class of yours.", null),
+  module: optional(MODULE_NAME, "The path of a module with your own class.", null),
   class: optional(
     text({ what: "the name of a class" }),
     `${CLASS_NAMES.join(", ")}, or the export of your module.`,
     null,
   ),
-  config: optional(json(), "What it is told.", null),
+  config: optional(json(), "Its configuration.", null),
 });
 
 /** One interceptor for a method: a built-in or a user's class, with its configuration. */
@@ -112,7 +112,7 @@ const METHOD_INTERCEPTOR: Shape<MethodInterceptorSettings> = {
     }
     if (!Object.hasOwn(CLASSES, own.class)) {
       const hint = nearest(own.class, CLASS_NAMES);
-      const suggestion = hint === null ? "Say with module where your class is" : `Did you mean ${hint}?`;
+      const suggestion = hint === null ? "Give the module of your class with module" : `Did you mean ${hint}?`;
       return page.wrong(name.value, "wrong-value", `Unknown class: ${page.source.quote(name.value)}`, suggestion);
     }
     const { method, config, defaults } = CLASSES[own.class as keyof typeof CLASSES];
@@ -120,7 +120,7 @@ const METHOD_INTERCEPTOR: Shape<MethodInterceptorSettings> = {
       return page.wrong(
         name.value,
         "never-matches",
-        `${own.class} is for ${method} and finds nothing to do here`,
+        `${own.class} is for ${method} and has no effect here`,
         `Put it under ${method}`,
       );
     }

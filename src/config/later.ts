@@ -24,7 +24,7 @@ export const RECORD = byKind(
 /** A second set of rules, for a part of the sessions or only for comparison. */
 export const EXPERIMENTS = list(
   map({
-    id: optional(text(), "How it is called.", null),
+    id: optional(text(), "Its name.", null),
     mode: optional(
       choice(["split", "shadow"]),
       "Whether sessions are divided, or the second set only judges.",
@@ -62,7 +62,7 @@ export const METRICS = map({
 /** Traces for OpenTelemetry. */
 export const TRACING = map({
   endpoint: optional(url(), "Where to send them (OTLP).", null),
-  service_name: optional(text(), "How we are called there.", "fairlead"),
+  service_name: optional(text(), "The service name in traces.", "fairlead"),
   sample: optional(number({ min: 0, max: 1 }), "The share of conversations that are traced.", 1),
   interval: optional(duration(), "How often they are sent.", 5000),
 });

@@ -19,5 +19,5 @@ export const FROM_HERE = "Paths are relative to the folder of the policy file";
 export const MODULE: Shape<ModuleSettings> = map({
   module: needed(MODULE_NAME, "The path of the module, or the name of its package."),
   export: optional(text({ what: "the name of an export" }), "Which of its exports.", "default"),
-  options: optional(json(), "Handed to it as it is.", null),
+  options: optional(json(), "Passed to it unchanged.", null),
 });

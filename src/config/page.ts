@@ -94,7 +94,7 @@ export function openPage(text: string, { file, env, engines, facts = {} }: PageO
       const flaw: Found["flaw"] = {
         code: "too-many-mistakes",
         message: `There are ${beyond} more mistakes`,
-        suggestion: "Mend these first",
+        suggestion: "Fix these first",
       };
       all.push({ range: { start: text.length, end: text.length }, flaw, path: "" });
     }

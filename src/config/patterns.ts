@@ -61,7 +61,7 @@ function explain(source: string, reason: string): Flaw {
 function suggestPattern(source: string, reason: string): string {
   if (source.includes("[^]")) return "Rules use RE2, which has no [^]: write (?s:.) for any character";
   if (source.startsWith("*") || reason.includes("missing argument"))
-    return "Patterns are no globs: write .* for any text";
+    return "Patterns are not globs: write .* for any text";
   if (reason.includes("closing")) return "Close every bracket, or put a backslash before it";
   return "Pattern must be valid RE2 syntax";
 }

@@ -31,16 +31,16 @@ const CONDITIONS = refine(list(CONDITION), (conditions, node, page) =>
 
 const KEYS = map(
   {
-    id: needed(ID, "How it is called in audit, metrics and errors. No other rule has it."),
-    name: optional(text(), "How people call it.", null),
+    id: needed(ID, "The id of the rule in the audit log, metrics and errors. It must be unique."),
+    name: optional(text(), "A name for people.", null),
     enabled: optional(
       choice([true, false, "observe"]),
-      "Whether it acts; observe judges and counts only.",
+      "Whether the rule is active; observe only judges and counts.",
       true as const,
     ),
     priority: optional(
       integer({ min: -(2 ** 31), max: 2 ** 31 - 1 }),
-      "Higher ones are judged first; ties in the order of the file.",
+      "Rules with a higher priority are judged first; equal priorities in the order of the file.",
       0,
     ),
     direction: optional(
@@ -50,11 +50,11 @@ const KEYS = map(
     ),
     conditions: optional(
       CONDITIONS,
-      "What it asks of a message. All must hold; without any it is for every message.",
+      "The conditions. All must match; without conditions the rule matches every message.",
       Object.freeze([]),
     ),
     actions: needed(list(ACTION, { min: 1 }), "What it does, in order."),
-    metadata: optional(jsonMap(), "Yours, shown where the rule is.", NOTHING),
+    metadata: optional(jsonMap(), "Your own data, shown together with the rule.", NOTHING),
   },
   "a rule",
   {

@@ -23,10 +23,14 @@ const LEAST_DEPTH = 8;
 const COUNT = integer({ min: 1, max: 1_000_000_000 });
 
 const NAMES = {
-  deny: optional(namePatterns("deny"), "Regular expressions. What matches any of them is hidden and refused.", NONE),
+  deny: optional(
+    namePatterns("deny"),
+    "Regular expressions. Everything that matches one of them is hidden and refused.",
+    NONE,
+  ),
   allow: optional(
     namePatterns("allow"),
-    "Regular expressions. Only what matches one of them is shown; deny still wins.",
+    "Regular expressions. Only entries that match one of them are shown; deny overrides allow.",
     NONE,
   ),
 };
@@ -35,7 +39,7 @@ const PIN_KEYS = map({
   file: needed(FILE, "The lock file."),
   on_change: optional(
     choice(["hide", "flag"]),
-    "What becomes of a tool that is new or not as it was accepted: hidden until it is accepted, or only noted.",
+    "What happens to a tool that is new or differs from the accepted definition: it is hidden until you accept it, or only logged.",
     "hide" as const,
   ),
 });
@@ -46,10 +50,10 @@ const PIN = byKind<PinSettings>(
 
 const TOOLS = map({
   ...NAMES,
-  cache: optional(choice(["startup", "session"]), "Whether the list is learnt once, or by each session.", null),
+  cache: optional(choice(["startup", "session"]), "Whether the tool list is fetched once, or for each session.", null),
   refresh: optional(
     choice(["never", "on_change"]),
-    "Whether the list is learnt anew when the server says that it changed.",
+    "Whether the tool list is fetched again when the server reports a change.",
     null,
   ),
   not_found: optional(
@@ -59,17 +63,17 @@ const TOOLS = map({
   ),
   hide: optional(
     choice(["plain", "strict"]),
-    "strict also takes hidden names out of errors, completions and logs.",
+    "strict also removes hidden names from errors, completions and logs.",
     null,
   ),
-  pin: optional(PIN, "The lock file that remembers the definition of every tool.", null),
+  pin: optional(PIN, "The lock file with the accepted definition of every tool.", null),
 });
 const PROMPTS = map(NAMES);
 const RESOURCES_KEYS = map({
   ...NAMES,
   links: optional(
     choice(["keep", "cut", "block"]),
-    "What becomes of links to hidden resources in the results of tools and prompts.",
+    "What happens to links to hidden resources in the results of tools and prompts.",
     null,
   ),
 });
@@ -85,22 +89,26 @@ const RESOURCES: Shape<ResourceSettings> & { readonly defaults: ResourceSettings
 };
 
 const LIMITS = map({
-  max_message: optional(size(), "Bytes of one message; 10MB unless said otherwise.", null),
+  max_message: optional(size(), "Bytes of one message; 10MB by default.", null),
   max_depth: optional(
     integer({ min: LEAST_DEPTH, max: MAX_DEPTH }),
-    "How deep a message may be nested; 128 unless said otherwise, which is also the most.",
+    "How deeply a message may be nested; 128 by default, which is also the maximum.",
     null,
   ),
   max_buffer: optional(
     size(),
-    "Bytes of a message that is too large after which it is given up, also where it has not ended; 20MB unless said otherwise.",
+    "How many bytes of a message that is too large are read before Fairlead gives up on it; 20MB by default.",
     null,
   ),
-  max_open_calls: optional(COUNT, "Requests that may wait at once, in each direction.", null),
-  max_sessions: optional(COUNT, "Sessions of clients that come by HTTP.", null),
-  max_parked: optional(size(), "Bytes of messages that wait for something of ours.", null),
+  max_open_calls: optional(COUNT, "Requests that may wait for a response at the same time, in each direction.", null),
+  max_sessions: optional(COUNT, "Sessions of HTTP clients.", null),
+  max_parked: optional(
+    size(),
+    "Bytes of messages that wait for Fairlead, such as for a webhook or the tool list.",
+    null,
+  ),
   max_children: optional(COUNT, "Child processes at once.", null),
-  max_connections: optional(COUNT, "Connections of clients that come by HTTP.", null),
+  max_connections: optional(COUNT, "Connections of HTTP clients.", null),
   max_upstream_connections: optional(COUNT, "Connections to a server at a URL.", null),
 });
 
@@ -110,25 +118,21 @@ const TIMEOUTS = map({
   child_grace: optional(duration(), "Between closing a child's stdin and killing it.", null),
   session_idle: optional(
     duration(),
-    "How long a session by HTTP that nobody uses keeps its server process or its session at the server.",
+    "How long an unused HTTP session keeps its server process or its session at the server.",
     null,
   ),
   slow_reader: optional(
     duration(),
-    "How long a client that has closed stdin may take nothing of what is left for it.",
+    "How long Fairlead waits for a client that has closed stdin and does not read the remaining output.",
     null,
   ),
 });
 
 const AUDIT_INCLUDE = map({
-  fields: optional(
-    list(choice(AUDIT_FIELDS)),
-    "What a record says where it is known, beside what every record says; all of these unless said otherwise.",
-    null,
-  ),
+  fields: optional(list(choice(AUDIT_FIELDS)), "Optional fields of a record; all of them by default.", null),
   classes: optional(
     list(choice(["pass", "log", "review"])),
-    "Which classes of messages have a record, in place of level. What is refused, changed or odd has one in any case.",
+    "Which classes of messages are recorded, instead of level. Messages that are refused, changed or unusual are always recorded.",
     null,
   ),
 });
@@ -136,7 +140,7 @@ const AUDIT = map({
   file: needed(FILE, "Where to write, as JSON Lines."),
   level: optional(
     choice(["default", "all"]),
-    "all adds what simply passes, and the latency of answers.",
+    "all also records routine messages that pass, and how long responses took.",
     "default" as const,
   ),
   on_error: optional(
@@ -162,7 +166,7 @@ const STORE: Shape<"memory"> = {
 };
 const STATE_KEYS = map({
   store: optional(STORE, "Where it is kept.", "memory" as const),
-  ttl: optional(duration(), "How long a session that is silent is remembered.", null),
+  ttl: optional(duration(), "How long an idle session is remembered.", null),
   max_sessions: optional(COUNT, "How many sessions are remembered.", null),
   max_conversations: optional(COUNT, "How many requests and answers are remembered.", null),
 });
@@ -187,11 +191,11 @@ const NAMING_HEADER = text({
 });
 const AUTH_KEYS = map({
   tokens: optional(FILE, "A file with a name and a token on each line.", null),
-  jwks: optional(url(), "Where the keys of the issuer are.", null),
-  issuer: optional(text(), "Who signs tokens.", null),
-  audience: optional(text(), "For whom they are signed.", null),
-  scopes: optional(list(text()), "What they must be good for.", NONE),
-  identity_header: optional(NAMING_HEADER, "The header in which a proxy before this one names the client.", null),
+  jwks: optional(url(), "The URL of the issuer's keys (JWKS).", null),
+  issuer: optional(text(), "The issuer of the tokens.", null),
+  audience: optional(text(), "The audience that tokens must be for.", null),
+  scopes: optional(list(text()), "The scopes that tokens must have.", NONE),
+  identity_header: optional(NAMING_HEADER, "The header in which a proxy in front of Fairlead names the client.", null),
 });
 const AUTH: Shape<AuthSettings> = refine(AUTH_KEYS, (given, node, page) => {
   const { tokens, jwks, issuer, audience, scopes, identityHeader } = given;
@@ -212,7 +216,7 @@ const AUTH: Shape<AuthSettings> = refine(AUTH_KEYS, (given, node, page) => {
   if (!isJwt && identityHeader !== null) return { kind: "open", identityHeader };
   if (jwks === null || issuer === null || audience === null) {
     const suggestion = "Write tokens, or jwks, issuer and audience, or identity_header";
-    return wrong(isJwt ? "Keys alone do not say whose tokens to take" : "auth says nothing", suggestion);
+    return wrong(isJwt ? "The issuer and the audience of the tokens are missing" : "auth has no settings", suggestion);
   }
   warnOfHeader();
   return { kind: "jwt", jwks, issuer, audience, scopes, identityHeader };
@@ -220,8 +224,8 @@ const AUTH: Shape<AuthSettings> = refine(AUTH_KEYS, (given, node, page) => {
 
 const LOG = map({
   level: optional(choice(["error", "warn", "info", "debug"]), "How much is logged.", null),
-  format: optional(choice(["text", "json"]), "How it is written.", null),
-  file: optional(FILE, "Where to write it as well.", null),
+  format: optional(choice(["text", "json"]), "The format of the log.", null),
+  file: optional(FILE, "An additional file for the log.", null),
 });
 
 /** Suggestions for keys that belong in a section or in another file. */
@@ -249,7 +253,7 @@ export const POLICY = map(
   {
     version: optional(versionShape(), "The version of this format: 1.", 1 as const),
     upstream: optional(UPSTREAM, "The server.", null),
-    listen: optional(place(), "Where clients come in by HTTP: a port, or host:port.", null),
+    listen: optional(place(), "Where HTTP clients connect: a port, or host:port.", null),
     tools: optional(TOOLS, "Which tools clients may see and call.", TOOLS.defaults),
     prompts: optional(PROMPTS, "Which prompts clients may see and get.", PROMPTS.defaults),
     resources: optional(RESOURCES, "Which resources clients may see and read.", RESOURCES.defaults),
@@ -259,14 +263,14 @@ export const POLICY = map(
       "lists" as const,
     ),
     interceptor: optional(INTERCEPTOR, "Rules and interceptors.", NO_INTERCEPTOR),
-    limits: optional(LIMITS, "Everything that can grow, and how far.", LIMITS.defaults),
+    limits: optional(LIMITS, "Upper limits.", LIMITS.defaults),
     timeouts: optional(TIMEOUTS, "How long things may take.", TIMEOUTS.defaults),
     audit: optional(AUDIT, "The audit log.", null),
     record: later(RECORD, "A byte-exact recording."),
     state: optional(STATE, "What is remembered of sessions, and where.", NO_STATE),
     experiments: later(EXPERIMENTS, "Two sets of rules compared."),
     anomaly: later(ANOMALY, "Scores against what was learnt."),
-    auth: optional(AUTH, "Who may come in by HTTP.", null),
+    auth: optional(AUTH, "Which HTTP clients are accepted.", null),
     dashboard: later(DASHBOARD, "The dashboard, on a port of its own."),
     metrics: later(METRICS, "Metrics for Prometheus."),
     tracing: later(TRACING, "Traces for OpenTelemetry."),

@@ -16,7 +16,7 @@ import type { Range } from "./source.ts";
 export function checkConditions(conditions: readonly Condition[], node: Node | undefined, page: Page): boolean {
   const at = (condition: Condition): Range => findCondition(conditions, node, condition) ?? node ?? NOWHERE;
   const found = findContradiction(conditions, (dead) => {
-    page.warn(at(dead), "dead-branch", "This alternative can never hold", "Mend it, or take it out");
+    page.warn(at(dead), "dead-branch", "This alternative can never match", "Fix it, or remove it");
   });
   if (found === null) return true;
   page.wrong(at(found.condition), "never-matches", `${NEVER}: ${found.why}`, found.suggestion);
@@ -99,7 +99,11 @@ export function checkRule(rule: Rule, node: MapNode, page: Page): boolean {
     return never(tooLate, why, "Make two rules of it, or take out what looks at the answer");
   }
   if (hides !== undefined && methods !== null && ![...methods].some((method) => method.endsWith("/list"))) {
-    return never(hides, "hide is for lists, and its methods are none", "Use block, or a method such as tools/list");
+    return never(
+      hides,
+      "hide works only on lists, and none of the rule's methods is a list method",
+      "Use block, or a method such as tools/list",
+    );
   }
   const ofTool = hides === undefined ? flat.find(({ is }) => is === "tool_matches") : undefined;
   if (ofTool !== undefined && isOfLists(narrowMethods(flat).methods)) {

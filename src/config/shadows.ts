@@ -55,7 +55,7 @@ function hintOf(condition: Condition): string {
 
 function warn(rule: Rule, by: Rule, page: Page): void {
   const start = page.source.offset(rule.place);
-  const message = `Rule ${rule.id} never has a say: rule ${by.id} in line ${by.place.line} is judged before it and matches all that it matches`;
+  const message = `Rule ${rule.id} never takes effect: rule ${by.id} in line ${by.place.line} is judged before it and matches all that it matches`;
   const isBefore = rule.priority === by.priority;
   const suggestion = `${isBefore ? "Put it before that one" : "Give it a higher priority"}, or take it out`;
   page.warn({ start, end: start + 1 }, "shadowed", message, suggestion);

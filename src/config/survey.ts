@@ -95,14 +95,14 @@ function findTargets(page: Page, events: readonly Event[]): Map<number, number> 
       const name = text.slice(event.anchorStart, event.anchorEnd);
       const target = anchors.get(name);
       if (target === undefined) return refuse(page, range, `There is no anchor &${name} before this`);
-      if (target === null) return refuse(page, range, `The alias *${name} refers to what it stands in`);
+      if (target === null) return refuse(page, range, `The alias *${name} refers to a value that contains it`);
       targets.set(index, target.index);
       aliased += target.size;
       count += target.size;
       raise(target.height);
       if (aliased > MAX_ALIASED_VALUES) {
         const message = `Aliases stand for more than ${MAX_ALIASED_VALUES} values`;
-        return page.wrong(range, "too-many-aliases", message, "Write out what is meant, or less of it");
+        return page.wrong(range, "too-many-aliases", message, "Write the values without aliases, or use fewer of them");
       }
       if (open.length + target.height > MAX_DEPTH) {
         return page.wrong(range, "too-deep", `Nested more than ${MAX_DEPTH} levels deep`, "Make it flatter");
@@ -123,7 +123,7 @@ function findTargets(page: Page, events: readonly Event[]): Map<number, number> 
       return refuse(
         page,
         tag,
-        `The tag ${page.source.quote(tag)} means nothing here`,
+        `The tag ${page.source.quote(tag)} is not supported here`,
         "Take it out; text goes in quotes",
       );
     }

@@ -14,7 +14,7 @@ function suggestSyntax(text: string, at: number, reason: string): string | null 
   const line = text.slice(text.lastIndexOf("\n", Math.max(at - 1, 0)) + 1).split("\n", 1)[0];
   if (/^\s*\t/.test(line) || /tab/i.test(reason)) return "Indent with spaces, not with tabs";
   if (/^\s*(?:- )?[^\s"'#]+:\s+[*&!%@`]/.test(line)) return "Put the value in quotes";
-  if (/^[^"']*"[^"]*\\[^"\\/abefnrtv0NLP_xuU \t]/.test(line)) return "Double the backslash, or use single quotes";
+  if (/^[^"']*"[^"]*\\[^"\\/abefnrtv0NLP_xuU \t]/.test(line)) return "Write two backslashes, or use single quotes";
   if (/^\s*(?:- +)*[\w./-]+:\s+[^\s"'[{#&*|>][^"'#]*:\s/.test(line))
     return "Put a value that has a colon in it in quotes";
   if (/indentation|flow|expected/i.test(reason))

@@ -29,13 +29,17 @@ const PATH = refine(target("a path such as ~/.ssh", readTouchPath), (value, node
 });
 
 const KEYS = map({
-  paths: optional(list(PATH, { min: 1 }), "Files and directories, with all that is below them. ~ is any home.", NONE),
+  paths: optional(
+    list(PATH, { min: 1 }),
+    "Files and directories, including everything below them. ~ means any home directory.",
+    NONE,
+  ),
   globs: optional(
     list(target("a glob such as **/.env", readTouchGlob), { min: 1 }),
     "Globs: * is anything in a name, ** any directories, {a,b} alternatives. Without a slash it is a name in any directory.",
     NONE,
   ),
-  fields: optional(list(field("params"), { min: 1 }), "Where to look; everywhere unless said otherwise.", null),
+  fields: optional(list(field("params"), { min: 1 }), "Where to look; everywhere by default.", null),
 });
 
 /** The `touches` condition. */

@@ -27,7 +27,7 @@ const AT = optional(field("result"), "Only this member.", null);
 
 const TRANSFORMS: Readonly<Record<Exclude<TransformSetting["kind"], "module">, Clause<TransformSetting>>> = {
   redact: {
-    help: "Take out secrets and personal data.",
+    help: "Replace secrets and personal data.",
     bare: () => ({ kind: "redact", kinds: ["secrets"], patterns: [], by: REDACTED }),
     // With patterns, only those are redacted, unless kinds are set as well.
     shape: refine(REDACT, ({ kinds, patterns, by }) => ({
@@ -51,7 +51,7 @@ const TRANSFORMS: Readonly<Record<Exclude<TransformSetting["kind"], "module">, C
     ),
   },
   strip_control: {
-    help: "Take out control and invisible characters.",
+    help: "Remove control characters and invisible characters.",
     bare: () => ({ kind: "strip_control", field: null }),
     shape: refine(map({ field: AT }), ({ field }) => ({ kind: "strip_control", field })),
   },

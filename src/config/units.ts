@@ -81,7 +81,7 @@ export function size(): Shape<number> {
       const bytes =
         match === null ? NaN : Number(match[1]) * 1024 ** ["B", "K", "M", "G"].indexOf((match[2] || "B")[0]);
       if (Number.isSafeInteger(bytes) && bytes > 0 && bytes <= MAX_BYTES) return bytes;
-      const message = `${page.name()}: "${showText(text, 40)}" is no size${bytes > MAX_BYTES ? " that fits into memory" : ""}`;
+      const message = `${page.name()}: "${showText(text, 40)}" is not a size${bytes > MAX_BYTES ? " that fits into memory" : ""}`;
       return page.wrong(node, "bad-size", message, "Write a number and a unit (B, KB, MB or GB), such as 10MB");
     },
     schema: () => ({

@@ -42,15 +42,15 @@ const UPSTREAM_KEYS = map(
       "Sent to the server at the URL. ${VAR} stands for a variable of the environment.",
       null,
     ),
-    env: optional(variables(), "For the program, beside our own environment.", null),
-    cwd: optional(text({ what: "a directory" }), "Where the program starts.", null),
+    env: optional(variables(), "Additional environment variables for the program.", null),
+    cwd: optional(text({ what: "a directory" }), "The directory in which the program starts.", null),
     on_loss: optional(choice(["exit", "keep"]), "What happens when the server is lost.", null),
   },
   undefined,
   {
     args: ARGUMENTS,
-    type: "Take it out: a command is spoken to on stdin and stdout, and a URL by HTTP",
-    transport: "Take it out: a command is spoken to on stdin and stdout, and a URL by HTTP",
+    type: "Remove it: Fairlead uses stdin and stdout for a command, and HTTP for a URL",
+    transport: "Remove it: Fairlead uses stdin and stdout for a command, and HTTP for a URL",
   },
 );
 
@@ -74,7 +74,7 @@ export const UPSTREAM: Shape<UpstreamSettings> = refine(UPSTREAM_KEYS, (said, no
   for (const name of strange) {
     if (said[name === "on_loss" ? "onLoss" : name] === null) continue;
     const owner = url === null ? "url" : "command";
-    return page.wrong(keyOf(name), "wrong-value", `${name} goes with ${owner}, and there is none`, "Take it out");
+    return page.wrong(keyOf(name), "wrong-value", `${name} needs ${owner}, which is missing`, "Take it out");
   }
   if (url !== null) return { kind: "url", url, headers: said.headers ?? new Map(), onLoss: said.onLoss };
   return { kind: "command", command: command ?? [], env: said.env ?? new Map(), cwd: said.cwd };

@@ -170,7 +170,7 @@ export function wrongNumber(node: Node, page: Page): Wrong {
   return page.wrong(
     node,
     "wrong-value",
-    `${page.source.quote(node)} is no number that JSON has`,
+    `${page.source.quote(node)} is not a number in JSON`,
     "Write it out, or in quotes",
   );
 }

@@ -97,7 +97,7 @@ const DIRECTIONS: readonly Word[] = [
 
 const KINDS: readonly Word[] = [
   word("request", "A request, with its answer where there is one.", "call"),
-  word("notification", "A message that nobody answers.", "notify"),
+  word("notification", "A message that has no response.", "notify"),
   word("result", "An answer without its request.", "response", "answer"),
   word("error", "An error without its request."),
   word("batch", "Several messages in one."),
@@ -105,17 +105,17 @@ const KINDS: readonly Word[] = [
 ];
 
 const CLASSES: readonly Word[] = [
-  word("pass", "Routine, such as ping: audited only when everything is."),
+  word("pass", "Routine, such as ping: in the audit log only if it records everything."),
   word("log", "Worth a line in the audit log, such as a list."),
-  word("review", "Put to the policy, such as a call of a tool."),
+  word("review", "Judged by the policy, such as a call of a tool."),
 ];
 
 const VERDICTS: readonly Word[] = [
-  word("pass", "It went on as it came.", "allow", "allowed", "passed", "ok"),
+  word("pass", "It was forwarded unchanged.", "allow", "allowed", "passed", "ok"),
   word("deny", "It was refused, and the sender was told.", "block", "blocked", "denied", "refuse", "refused", "reject"),
-  word("drop", "It was refused, and nobody waits for an answer.", "dropped", "discard"),
+  word("drop", "It was refused, and no response was sent because none is expected.", "dropped", "discard"),
   word("hide", "Entries of a list were hidden.", "hidden"),
-  word("edit", "Hidden names were taken out of it.", "edited"),
+  word("edit", "Hidden names were removed from it.", "edited"),
   word("change", "A rule or an interceptor changed it.", "changed", "rewrite", "modified", "redact"),
   word("reply", "Fairlead answered it.", "replied", "cache", "cached"),
   word("hold", "It waits for a person's decision.", "held", "park", "wait", "waiting"),
@@ -130,40 +130,43 @@ const STATES: readonly Word[] = [
   state("slow", "answer", "It took longer than 95 % of the calls of its tool, and at least 250 ms."),
   state("late", "answer", "The answer came after the client had given up."),
   state("cancelled", "later", "The request was cancelled.", "canceled", "aborted"),
-  state("observed", "later", "A rule that only watches would have acted.", "watched", "would"),
+  state("observed", "later", "A rule that only observes would have acted.", "watched", "would"),
   state("unusual", "request", "Its anomaly score is above the limit.", "anomalous", "anomaly", "odd"),
-  state("flipped", "later", "The policy it is judged by again decides otherwise.", "different", "flip"),
-  state("marked", "later", "Somebody marked it in the dashboard.", "mark", "starred"),
+  state("flipped", "later", "A second policy decides differently about it.", "different", "flip"),
+  state("marked", "later", "It was marked in the dashboard.", "mark", "starred"),
 ];
 
 /** Every field, in the order in which help pages list them. */
 export const FIELDS: readonly FieldDefinition[] = [
-  text("method", "The method, such as tools/call; of an answer, that of its request.", "request"),
-  text("tool", "The tool, prompt, resource or task it is about.", "request", "name"),
-  text("client", "What the client calls itself.", "request"),
+  text("method", "The method, such as tools/call; for a response, the method of its request.", "request"),
+  text("tool", "The tool, prompt, resource or task that the message names.", "request", "name"),
+  text("client", "The name of the client, as it reports it.", "request"),
   text("server", "The server's name.", "request", "upstream"),
   text("session", "The id of the session.", "request"),
-  text("identity", "Who the client is, where that is known.", "request", "user", "who", "principal"),
-  text("process", "The Fairlead that carried it, where several run.", "request", "pid"),
+  text("identity", "The identity of the client, if it is known.", "request", "user", "who", "principal"),
+  text("process", "The Fairlead process that handled the message, if several run.", "request", "pid"),
   text("rule", "The id of the rule that decided, or the name of a built-in one, such as tools.", "later", "policy"),
-  { ...text("note", "What is odd about it, although it passed.", "later"), isName: false },
+  {
+    ...text("note", "A remark about a message that passed although something about it is unusual.", "later"),
+    isName: false,
+  },
   { ...text("error", "The message of the error it was answered with.", "answer", "message"), isName: false },
   text("id", "The JSON-RPC id.", "request"),
   body("arg", "An argument of the call: arg.path, arg.files[0].name.", "request", "args", "argument", "arguments"),
   body("result", "A part of the result: result.content[0].text.", "answer", "response", "answer", "res"),
   { ...body("text", "Anything in the arguments or the answer.", "request", "body", "content"), hasPath: false },
-  words("dir", "Which way it goes; of an exchange, its request.", "request", DIRECTIONS, "direction"),
-  words("kind", "What it is.", "request", KINDS, "type"),
-  words("class", "How closely such messages are looked at.", "request", CLASSES, "level"),
-  words("verdict", "What became of it.", "later", VERDICTS, "status", "action", "decision"),
-  words("is", "What state it is in.", "request", STATES, "state", "has"),
+  words("dir", "The direction of the message; for an exchange, of its request.", "request", DIRECTIONS, "direction"),
+  words("kind", "The kind of message.", "request", KINDS, "type"),
+  words("class", "How closely messages of this method are checked.", "request", CLASSES, "level"),
+  words("verdict", "What Fairlead did with it.", "later", VERDICTS, "status", "action", "decision"),
+  words("is", "The state of the message.", "request", STATES, "state", "has"),
   amount("latency", "How long the answer took.", "answer", DURATIONS, "duration", "took", "elapsed"),
-  amount("held", "How long it was held.", "later", DURATIONS, "waited"),
-  amount("bytes", "How large the message is.", "request", SIZES, "size", "length"),
-  amount("sent", "How large what went on instead is.", "later", SIZES),
+  amount("held", "How long it was held for a decision.", "later", DURATIONS, "waited"),
+  amount("bytes", "The size of the message.", "request", SIZES, "size", "length"),
+  amount("sent", "The size of the message after Fairlead changed it.", "later", SIZES),
   amount("code", "The code of the error it was answered with.", "answer", NONE, "errorcode"),
   amount("score", "How unusual it is, from 0 to 1.", "request", NONE, "anomaly"),
-  amount("time", "When it came.", "now", AGES, "date", "when", "since", "at"),
+  amount("time", "When it arrived.", "now", AGES, "date", "when", "since", "at"),
 ];
 
 const BY_NAME: ReadonlyMap<string, FieldDefinition> = new Map(FIELDS.map((field) => [field.name, field]));

@@ -53,7 +53,7 @@ export async function startChild({ command, args, env, cwd, onTrouble }: ChildOp
   if (cwd !== undefined) checkDirectory(cwd);
   const mark = createMark();
   // Before the child: if the proxy is killed between the two, the watchdog finds the child by its mark.
-  const watchdog = startWatchdog(mark, (error) => onTrouble(`no watchdog: ${error.message}`));
+  const watchdog = startWatchdog(mark, (error) => onTrouble(`the watchdog does not run: ${error.message}`));
   let child: ChildProcess;
   try {
     const line = commandLine(command, args);
@@ -120,7 +120,7 @@ export function cannotRun(command: string, cause: NodeJS.ErrnoException): ProxyE
     case "ERR_INVALID_ARG_VALUE": {
       const isLine = /\S\s+\S/.test(command) && !/[\\/].*\s/.test(command);
       const remedy = isLine
-        ? "It has spaces in it, and nothing splits it: take away the quotes around all of it"
+        ? "The name has spaces in it: remove the quotes around the whole command"
         : "Check the spelling, or give the full path";
       return new ProxyError("COMMAND_NOT_FOUND", `Command not found: ${shown}`, remedy, { cause });
     }
@@ -128,7 +128,7 @@ export function cannotRun(command: string, cause: NodeJS.ErrnoException): ProxyE
     case "ENFILE":
     case "EAGAIN":
     case "ENOMEM": {
-      const remedy = `${code}: the machine has no room for another process now`;
+      const remedy = `${code}: the machine cannot start another process at the moment`;
       return new ProxyError("COMMAND_NOT_RUNNABLE", `Command cannot run: ${shown}`, remedy, { cause });
     }
     default: {

@@ -10,7 +10,7 @@ export type Nearness = 0 | 1 | 2;
 export function readEndpoint(value: unknown, what: string): URL {
   const text = typeof value === "string" ? value : "";
   const url = URL.canParse(text) ? new URL(text) : null;
-  if (url === null) throw loginFailed(`${what} is no URL`, REMEDY);
+  if (url === null) throw loginFailed(`${what} is not a URL`, REMEDY);
   // This also keeps javascript:, file: and similar URLs from being opened in a browser.
   if (url.protocol !== "https:" && !(url.protocol === "http:" && isLoopback(url.hostname))) {
     throw loginFailed(`${what} is not an https URL: ${plain(`${url.protocol}//${url.host}`)}`, REMEDY);
@@ -19,7 +19,7 @@ export function readEndpoint(value: unknown, what: string): URL {
   return url;
 }
 
-const REMEDY = "The server's login cannot be used safely; tell whoever runs it";
+const REMEDY = "The server's login cannot be used safely; contact its operator";
 
 /** How near a host is: as near as the nearest of its addresses. */
 export async function nearnessOf(hostname: string): Promise<Nearness> {

@@ -59,7 +59,8 @@ export function createScriptRunner({ cwd, env = process.env, onComplaint, onTrou
   let isClosed = false;
 
   function watch(): Watchdog | undefined {
-    if (!isWatched) watchdog = startWatchdog(ownMark, (error) => onTrouble(`no watchdog: ${error.message}`));
+    if (!isWatched)
+      watchdog = startWatchdog(ownMark, (error) => onTrouble(`the watchdog does not run: ${error.message}`));
     isWatched = true;
     return watchdog;
   }
@@ -96,8 +97,10 @@ export function createScriptRunner({ cwd, env = process.env, onComplaint, onTrou
       dog?.unwatch(pid);
     };
     const heard = hear(stderr, (text) => onComplaint(script.path, text));
-    const said = collect(stdout, Math.max(MAX_REPLY_BYTES, 2 * input.length), () => end({ failure: "said too much" }));
-    stdin.on("error", () => {}); // a script need not read its input
+    const said = collect(stdout, Math.max(MAX_REPLY_BYTES, 2 * input.length), () =>
+      end({ failure: "sent a response that is too large" }),
+    );
+    stdin.on("error", () => {}); // it need not read
     stdin.end(input);
     child.once("exit", (code, name) => {
       // Processes that it left in the background are killed too, which closes its pipes.
@@ -105,9 +108,11 @@ export function createScriptRunner({ cwd, env = process.env, onComplaint, onTrou
       const close = (reply: HookReply): void => {
         clearTimeout(late);
         if (code === 0) end(reply);
-        else end({ failure: code === null ? `was ended by ${name}` : `ended with code ${code}` });
+        else end({ failure: code === null ? `was ended by the signal ${name}` : `ended with exit code ${code}` });
       };
-      const late = setTimeout(close, LAST_WORDS_MS, { failure: "left somebody behind who holds its pipes" });
+      const late = setTimeout(close, LAST_WORDS_MS, {
+        failure: "left a background process that keeps its stdout or stderr open",
+      });
       void Promise.all([said, heard]).then(([body]) => close({ body }));
     });
     return () => {
@@ -133,7 +138,7 @@ export function createScriptRunner({ cwd, env = process.env, onComplaint, onTrou
           resolve(reply);
           if (isInside) turnstile.leave();
         };
-        const leave = (): void => end({ failure: "was not waited for" });
+        const leave = (): void => end({ failure: "was cancelled" });
         const timer = setTimeout(() => end({ failure: `did not end within ${script.timeoutMs} ms` }), script.timeoutMs);
         let withdraw: (() => void) | null = null;
         if (isClosed) return end({ failure: "was closed" });
@@ -144,7 +149,7 @@ export function createScriptRunner({ cwd, env = process.env, onComplaint, onTrou
           isInside = true;
           stop = start(script, input, end);
         });
-        if (withdraw === null) end({ failure: "has to wait for too many others" });
+        if (withdraw === null) end({ failure: "did not start: too many scripts are waiting" });
       });
     },
     close() {

@@ -39,7 +39,7 @@ export function startWatchdog(mark: string, onError: (error: Error) => void): Wa
   /** Restarts a watchdog that was killed, perhaps because the system is short of memory. */
   function replace(): void {
     if (isDismissed) return;
-    if (starts > MAX_RESTARTS) return onError(new Error("it is killed again and again"));
+    if (starts > MAX_RESTARTS) return onError(new Error("it was killed too many times"));
     shell = start();
     for (const leader of leaders) shell?.stdin?.write(`${leader}\n`);
   }

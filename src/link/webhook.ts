@@ -65,7 +65,7 @@ export function refuseWebhook(
   return refusal === null ? null : { why: refusal, remedy: ALLOW_PRIVATE };
 }
 
-const ALLOW_PRIVATE = "Set allow_private: true on it if that is what you want";
+const ALLOW_PRIVATE = "Set allow_private: true on the webhook to allow this";
 
 /** Makes a webhook. Throws a ProxyError if the URL cannot be used. */
 export function createWebhook(options: WebhookOptions): Webhook {
@@ -89,7 +89,7 @@ export function createWebhook(options: WebhookOptions): Webhook {
   function complain(text: string): void {
     if (now() - saidAt < QUIET_MS) return void unsaid++;
     saidAt = now();
-    onTrouble(`the webhook ${shown} ${text}${unsaid === 0 ? "" : ` (and ${unsaid} times more)`}`);
+    onTrouble(`the webhook ${shown} ${text}${unsaid === 0 ? "" : ` (and ${unsaid} more like this)`}`);
     unsaid = 0;
   }
 
@@ -121,8 +121,8 @@ export function createWebhook(options: WebhookOptions): Webhook {
       }
     };
     const withdraw = turnstile.enter(() => void go());
-    if (withdraw === null) end({ failure: "has too much to do" });
-    return () => end({ failure: "was not waited for" });
+    if (withdraw === null) end({ failure: "has too many requests waiting" });
+    return () => end({ failure: "was cancelled" });
   }
 
   /** Performs one request. Redirects are not followed. */
@@ -137,11 +137,11 @@ export function createWebhook(options: WebhookOptions): Webhook {
           const { status } = head;
           if (status < 200 || status > 299) end({ failure: `answered with status ${status}` });
           else if (isAsked && (headerOf(head, "content-encoding") ?? "identity").toLowerCase() !== "identity")
-            end({ failure: "answered in an encoding nobody asked for" });
+            end({ failure: "answered with a content encoding that was not requested" });
         },
         body(bytes) {
           size += bytes.length;
-          if (size > most) end({ failure: "said too much" });
+          if (size > most) end({ failure: "sent a response that is too large" });
           else if (isAsked) pieces.push(bytes);
         },
         done: () => end({ body: pieces.join() }),
@@ -153,7 +153,7 @@ export function createWebhook(options: WebhookOptions): Webhook {
   return {
     tell(body) {
       if (told >= MAX_WAITING || queuedBytes + body.length > MAX_QUEUED_BYTES) {
-        complain("has too much to do");
+        complain("has too many requests waiting");
         return false;
       }
       told++;
@@ -224,17 +224,22 @@ function readAddress(url: string): Address {
     return parseAddress(url);
   } catch (cause) {
     // The URL may contain a secret anywhere, so it is not shown.
-    throw new ProxyError("BAD_WEBHOOK", "Not the URL of a webhook", "Write one that begins with http:// or https://", {
-      cause,
-    });
+    throw new ProxyError(
+      "BAD_WEBHOOK",
+      "The URL of a webhook is not valid",
+      "Write a URL that begins with http:// or https://",
+      {
+        cause,
+      },
+    );
   }
 }
 
 function tooNear(shown: string): ProxyError {
-  return new ProxyError("BAD_WEBHOOK", `The webhook ${shown} is not reached: ${TOO_NEAR}`, ALLOW_PRIVATE);
+  return new ProxyError("BAD_WEBHOOK", `The webhook ${shown} is not contacted: ${TOO_NEAR}`, ALLOW_PRIVATE);
 }
 
 function describe(error: ConnectionError): string {
-  if (error.internalDetails === TOO_NEAR) return `is not reached: ${TOO_NEAR}`;
+  if (error.internalDetails === TOO_NEAR) return `is not contacted: ${TOO_NEAR}`;
   return `cannot be reached: ${error.message}`;
 }

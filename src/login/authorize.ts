@@ -86,8 +86,8 @@ function checkAnswer(
     }
     // If the redirect came from another issuer, that issuer's code would be sent to this one.
     throw loginFailed(
-      "the answer came from somebody else",
-      "Try again, and tell whoever runs the server if it stays so",
+      "the response came from another authorization server",
+      "Try again; if it fails again, contact the operator of the server",
     );
   }
 }

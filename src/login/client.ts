@@ -52,7 +52,10 @@ export async function register(
 ): Promise<StoredClient> {
   const place = shown(new URL(issuer.issuer));
   if (issuer.registration_endpoint === undefined) {
-    throw loginFailed(`${place} lets nobody register`, "Register there by hand, and give the client id you get");
+    throw loginFailed(
+      `${place} does not let clients register`,
+      "Register there by hand, and give the client id you get",
+    );
   }
   const known: unknown = issuer.token_endpoint_auth_methods_supported;
   const wanted = METHODS.find((method) => !Array.isArray(known) || known.includes(method)) ?? METHODS[0];
@@ -73,7 +76,7 @@ export async function register(
   if ((response.status !== 201 && response.status !== 200) || typeof id !== "string" || id === "") {
     const reason = typeof registered["error"] === "string" ? plain(registered["error"]) : `status ${response.status}`;
     throw loginFailed(
-      `${place} did not register us (${reason})`,
+      `${place} did not register Fairlead as a client (${reason})`,
       "Register there by hand, and give the client id you get",
     );
   }

@@ -65,7 +65,7 @@ export function guessIssuer(origin: URL): AuthorizationServer {
   };
 }
 
-const BROKEN = "The server's login is not set up right; tell whoever runs it";
+const BROKEN = "The server's login is not set up right; contact its operator";
 
 async function checkIssuer(url: URL, response: Response): Promise<AuthorizationServer> {
   let issuer: AuthorizationServer;

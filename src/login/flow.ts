@@ -69,7 +69,7 @@ export async function createFlow(options: FlowOptions): Promise<Flow> {
 
 function refusedAgain({ wantsMoreScope }: Challenge): Error {
   const reason = `the server refuses the token it has just given${wantsMoreScope ? " as not enough" : ""}`;
-  return loginFailed(reason, "Ask whoever runs the server what your account may do");
+  return loginFailed(reason, "Ask the operator of the server what your account may do");
 }
 
 function moved(issuer: string): Error {

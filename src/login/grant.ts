@@ -55,7 +55,8 @@ export function readGrant(
 ): Grant {
   const { access_token: accessToken, refresh_token: refreshToken, expires_in: lifetime } = answer;
   // The token becomes part of a header: a line break in it would begin another header.
-  if (!TOKEN.test(accessToken) || accessToken.length > MAX_TOKEN) throw loginFailed("the token is none", RETRY);
+  if (!TOKEN.test(accessToken) || accessToken.length > MAX_TOKEN)
+    throw loginFailed("the token has characters that are not allowed, or is too long", RETRY);
   if (answer.token_type !== "bearer") throw loginFailed("the token is not a bearer token", RETRY);
   return {
     accessToken,
@@ -89,7 +90,7 @@ export function tokenTrouble(error: unknown): Error {
   return loginFailed(`no token (${plain(error.error)}${detail})`, RETRY);
 }
 
-const RETRY = "Try again, and tell whoever runs the server if it stays so";
+const RETRY = "Try again; if it fails again, contact the operator of the server";
 const REFUSED = new Set([400, 401, 403]);
 const TOKEN = /^[\x21-\x7e]+$/;
 const MAX_TOKEN = 16_384;

@@ -31,7 +31,7 @@ export async function openRedirect(before: string | null): Promise<Redirect> {
       new Promise((resolve, reject) => {
         const seconds = Math.round(timeoutMs / 1000);
         const timer = setTimeout(
-          () => reject(loginFailed(`nobody logged in within ${seconds} s`, "Try again, and log in in the browser")),
+          () => reject(loginFailed(`no login within ${seconds} s`, "Try again, and log in in the browser")),
           timeoutMs,
         );
         server.on("request", (request, response) => {

@@ -17,7 +17,7 @@ export const FAULTS = {
   "bad-params": { code: -32600, text: "Invalid request: params must be an object" },
   "bad-subject": {
     code: -32602,
-    text: "Invalid params: what a request is about must be a string, and a name not too long",
+    text: "Invalid params: the name, URI or task id must be a string, and a name must not be too long",
   },
   ambiguous: { code: -32600, text: "Invalid request: neither a request nor an answer" },
 } as const;

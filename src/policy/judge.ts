@@ -70,7 +70,7 @@ const TROUBLES: Record<Trouble, Decision> = {
   "stray-answer": { verdict: { do: "drop" }, rule: "session:stray-answer" },
   "respelled-id": deny("respelled-id", -32000, "Invalid response"),
   "unreadable-answer": deny("unreadable-answer", -32000, "Invalid response"),
-  "header-mismatch": deny("header-mismatch", -32020, "Header mismatch: the headers do not say what the body says"),
+  "header-mismatch": deny("header-mismatch", -32020, "Header mismatch: the headers do not match the body"),
   batch: deny("batch", -32600, "Invalid request: batch not supported"),
 };
 

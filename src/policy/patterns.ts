@@ -34,7 +34,9 @@ export function parsePattern(source: string, list: "deny" | "allow"): Pattern {
     throw new ProxyError(
       "BAD_PATTERN",
       `Invalid regex pattern in ${list} list: "${source}"`,
-      foreign === undefined ? remedy : `${remedy}: ${foreign.what} is RE2, which only rules know; ${foreign.instead}`,
+      foreign === undefined
+        ? remedy
+        : `${remedy}: ${foreign.what} is RE2 syntax, which works only in rules; ${foreign.instead}`,
       { cause },
     );
   }
@@ -69,12 +71,17 @@ const FOREIGN: readonly { looks: RegExp; what: string; instead: string; isSilent
   {
     looks: /\(\?[imsU-]+[:)]/,
     what: "a flag such as (?s)",
-    instead: "only (?i) at the very beginning is known in both",
+    instead: "here only (?i) at the very beginning works",
   },
   { looks: /\(\?P[<>=]/, what: "(?P<name>…)", instead: "write (?<name>…)" },
   { looks: /(?<!\\)(?:\\\\)*\\A/, what: "\\A", instead: "write ^", isSilent: true },
   { looks: /(?<!\\)(?:\\\\)*\\[zZ]/, what: "\\z", instead: "write $", isSilent: true },
-  { looks: /(?<!\\)(?:\\\\)*\\Q/, what: "\\Q…\\E", instead: "put a backslash before each sign", isSilent: true },
+  {
+    looks: /(?<!\\)(?:\\\\)*\\Q/,
+    what: "\\Q…\\E",
+    instead: "put a backslash before each special character",
+    isSilent: true,
+  },
   { looks: /\[\[:\^?\w+:\]/, what: "a class such as [[:alpha:]]", instead: "write [A-Za-z]", isSilent: true },
 ];
 

@@ -50,7 +50,7 @@ export function createWorld({ log, reporter, witness, folder, fork, now }: World
 
   const holds = createHoldBook({
     now: Date.now,
-    onTrouble: (error) => reporter.report("hold", `who listens to holds failed: ${String(error)}`),
+    onTrouble: (error) => reporter.report("hold", `a listener for held messages failed: ${String(error)}`),
   });
 
   holds.listen({ held: (held) => witness.held(held), released: (held, end) => witness.released(held, end) });

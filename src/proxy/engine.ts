@@ -68,7 +68,7 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
     } catch (cause) {
       if (cause instanceof ProxyError) throw cause;
       const why = cause instanceof Error ? cause.message : String(cause);
-      throw new ProxyError("BAD_POLICY", `The policy cannot be followed: ${why}`, "Nothing was started", { cause });
+      throw new ProxyError("BAD_POLICY", `The policy cannot be applied: ${why}`, "Nothing was started", { cause });
     }
   }
 

@@ -9,7 +9,10 @@ export function readLimits({ limits, upstream, listen }: ProxyOptions, log: Log)
   const descriptors = descriptorLimit();
   const fitting = fitLimits(wanted, upstream === undefined, descriptors);
   if (listen !== undefined && fitting.maxConnections < Math.min(wanted.maxConnections, FEW_CONNECTIONS))
-    log.info("few files and sockets may be open", { limit: descriptors, connections: fitting.maxConnections });
+    log.info("the limit on open files and sockets is low: fewer connections are accepted", {
+      limit: descriptors,
+      connections: fitting.maxConnections,
+    });
   return fitting;
 }
 

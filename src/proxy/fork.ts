@@ -70,7 +70,10 @@ export function createFork({ reporter, witness, version }: ForkOptions): Fork & 
             witness.count("fork", { outcome: isSame ? "same" : "differs", rule: name });
             if (!isSame) {
               const fields = { method, request: own.about, copy: other.about };
-              reporter.report(name, "a copy was answered differently", { level: "info", fields });
+              reporter.report(name, "the response to a copy differs from the original response", {
+                level: "info",
+                fields,
+              });
             }
           });
         }
@@ -123,7 +126,7 @@ function createSecondServer(url: string, version: string): SecondServer {
     const found = await findServer(options);
     const contact = await openContact(options, found.kind, found.address);
     const greeting = await contact.client.greet("either");
-    if (!greeting.isWelcome) throw new Error("the second server refused to speak to us");
+    if (!greeting.isWelcome) throw new Error("the second server refused initialize");
     return { contact, greeting };
   }
 

@@ -32,8 +32,8 @@ export function checkBind({ host, port, gate, isInsecure }: ListenOptions): void
   if (!isLoopback(host) && gate === null && !isInsecure) {
     throw new ProxyError(
       "CANNOT_LISTEN",
-      `Refusing to let the whole network in at ${host}:${port}`,
-      "Listen on 127.0.0.1, ask for tokens with --auth-tokens or --auth-jwks, or say --insecure-bind",
+      `Refusing to listen without authentication at ${host}:${port}`,
+      "Listen on 127.0.0.1, require tokens with --auth-tokens or --auth-jwks, or give --insecure-bind",
     );
   }
 }
@@ -55,7 +55,9 @@ export async function openGateway(
 ): Promise<Door> {
   const { host, port, gate, identityHeader } = options;
   if (identityHeader !== null && gate === null && !isLoopback(host))
-    log.warn(`whoever reaches ${host}:${port} can say in ${identityHeader} who they are: let only the proxy reach it`);
+    log.warn(
+      `any client that can reach ${host}:${port} can set the header ${identityHeader}: make sure that only the proxy in front can reach it`,
+    );
   const scheme = options.tls === null ? "http" : "https";
   const metadataUrl = (name: string): string => `${scheme}://${name}${METADATA}${paths.mcp}`;
   const door: Door = await openDoor({

@@ -124,9 +124,12 @@ export async function loadResultJudge(validate: "lists" | "results", reporter: R
 
 function createPolicyMaker(log: Log, reporter: Reporter, pins: PinKeeper | null): MakePolicy {
   const onHang = (pattern: string): void =>
-    log.error(`pattern stopped: it did not end on a name of the server's`, { pattern });
+    log.error(
+      "matching a name from the server took too long: the pattern is not used again, and if it denies, new names are hidden",
+      { pattern },
+    );
   const onSlow = (pattern: string): void =>
-    reporter.report("names:slow-pattern", "pattern did not end in time: what it was run on is hidden", {
+    reporter.report("names:slow-pattern", "pattern took too long: the entry that it was matched against is hidden", {
       fields: { pattern },
     });
   return (lists, names, results) => {
@@ -163,7 +166,7 @@ function createToolReport(
     said = saying;
     report("tools:list", "tool list", { level: "info", fields: counts });
     for (const tool of odd) {
-      report("tools:odd-text", "a tool is described with text that people do not see", { fields: { tool } });
+      report("tools:odd-text", "the description of a tool has invisible text", { fields: { tool } });
     }
     for (const { entry, why } of faults.first) {
       report("tools:bad-entry", "an entry of the server's tool list is not a tool and is hidden", {

@@ -44,7 +44,7 @@ export async function inspectRemote(options: InspectRemoteOptions): Promise<Cata
     const found = await findServer(find);
     const { catalogues, needsLogin } = found;
     if (needsLogin) {
-      const remedy = "It wants to know who asks: send a token with --header 'Authorization: Bearer …'";
+      const remedy = "It requires authentication: send a token with --header 'Authorization: Bearer …'";
       throw new ProxyError("TOOL_LIST_FAILED", "Failed to fetch tool list from upstream MCP", remedy);
     }
     if (options.era !== "either" && !catalogues[options.era].isComplete)

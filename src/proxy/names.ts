@@ -81,7 +81,7 @@ function readManners(options: Partial<ToolManners>): ToolManners {
     const value = manners[name as keyof ToolManners];
     if (value === null || (choices as readonly string[]).includes(value)) continue;
     const remedy = `Write one of ${choices.join(", ")}, or leave it out`;
-    throw new ProxyError("BAD_USAGE", `names.tools.${name} cannot be what it is`, remedy);
+    throw new ProxyError("BAD_USAGE", `names.tools.${name} has an unknown value`, remedy);
   }
   return manners;
 }
@@ -93,7 +93,7 @@ function readPin(pin: string | PinSettings | null): PinSettings | null {
   const { file, onChange = "hide" } = settings;
   if (typeof file === "string" && file !== "" && ["hide", "flag"].includes(onChange)) return { file, onChange };
   const remedy = 'Write pin: "fairlead.lock", or pin: { file: "fairlead.lock", onChange: "flag" }';
-  throw new ProxyError("BAD_USAGE", "names.tools.pin is no lock file", remedy);
+  throw new ProxyError("BAD_USAGE", "names.tools.pin does not name a lock file", remedy);
 }
 
 function readLists(options: NameOptions | undefined, kind: keyof NameOptions): NameSettings {

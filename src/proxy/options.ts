@@ -19,7 +19,7 @@ interface SharedOptions {
  * wrong form would hide nothing.
  */
 export function checkOptions(options: SharedOptions, known: readonly string[]): void {
-  if (!isObject(options)) throw bad("There are no options", `Give at least ${COMMAND}`);
+  if (!isObject(options)) throw bad("The options are missing", `Give at least ${COMMAND}`);
   for (const name of Object.keys(options)) {
     if (!known.includes(name)) throw bad(`Unknown option: ${name}`, `The options are: ${known.join(", ")}`);
   }
@@ -96,7 +96,7 @@ function check(
 ): void {
   const value = values[name];
   if (value === undefined || isRight(value)) return;
-  throw bad(`${name} must be ${what}`, `It is ${show(value)}: mend it, or leave it out`);
+  throw bad(`${name} must be ${what}`, `It is ${show(value)}: fix it, or leave it out`);
 }
 
 /** Header lines, each with its CRLF. Throws if a header cannot be sent. */
@@ -118,7 +118,7 @@ function isPlace(value: unknown): boolean {
 
 /** Throws if a value is not an object or has unknown members. */
 export function checkMembers(value: unknown, where: string, known: readonly string[]): void {
-  if (!isObject(value)) throw bad(`${where} must be an object`, `It is ${show(value)}: mend it, or leave it out`);
+  if (!isObject(value)) throw bad(`${where} must be an object`, `It is ${show(value)}: fix it, or leave it out`);
   for (const name of Object.keys(value)) {
     if (!known.includes(name)) throw bad(`Unknown option: ${where}.${name}`, `The options are: ${known.join(", ")}`);
   }

@@ -43,7 +43,7 @@ export async function waitWhileWorking(
     const now = performance.now();
     if (state === "working") lastWork = now;
     const mayRest = idleMs === null ? Infinity : state === "unknown" ? Math.max(idleMs, UNSEEN_MS) : idleMs;
-    if (now - lastWork >= mayRest) throw new Error(`no answer, and nothing done, within ${mayRest} ms`);
+    if (now - lastWork >= mayRest) throw new Error(`no answer, and no activity, within ${mayRest} ms`);
     onProgress?.({ elapsedMs: now - start, isWorking: state === "unknown" ? null : state === "working" });
   }
 }

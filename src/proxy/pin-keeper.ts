@@ -53,9 +53,11 @@ function createPinKeeper(
       const read = lock.read(server);
       if (read !== null) adopt(read);
       else if (pins !== null)
-        log.warn("the lock file has forgotten the server: what was accepted before holds", { file });
+        log.warn("the lock file no longer has an entry for the server: the tools accepted before stay accepted", {
+          file,
+        });
     } catch (error) {
-      log.error(`${(error as Error).message}: what was accepted before holds`);
+      log.error(`${(error as Error).message}: the tools accepted before stay accepted`);
     }
   }
 
@@ -71,7 +73,7 @@ function createPinKeeper(
       await lock.update(server, (there) => there ?? first);
       look();
     } catch (error) {
-      log.error(`${(error as Error).message}: the tools are remembered only until we end`);
+      log.error(`${(error as Error).message}: the accepted tools are kept only until Fairlead exits`);
     }
   }
 
@@ -91,7 +93,11 @@ function createPinKeeper(
       if (pins === null) {
         pins = acceptAll(tools);
         version++;
-        log.info("seen for the first time: its tools are remembered as they are", { server, tools: pins.size, file });
+        log.info("first connection to this server: all its tools are accepted as they are", {
+          server,
+          tools: pins.size,
+          file,
+        });
         void remember(pins);
       }
       const strange = comparePins(pins, tools).tools.filter(({ state }) => state !== "unchanged");

@@ -59,9 +59,9 @@ export function answerKey({ audience, ...question }: CacheQuestion): AnswerKey |
  * cached, nor are results with `isError`.
  */
 export function keepAnswer({ bytes, envelope }: Message): CachedAnswer | { readonly not: string } {
-  if (envelope.kind !== "result") return { not: "it is no result" };
+  if (envelope.kind !== "result") return { not: "it is not a result" };
   const { result } = envelope;
-  if (bytes[result.start] !== OPEN_OBJECT) return { not: "its result is no object" };
+  if (bytes[result.start] !== OPEN_OBJECT) return { not: "its result is not an object" };
   let not: string | null = null;
   let ttlMs: number | null = null;
   let isPrivate = false;

@@ -132,7 +132,7 @@ function compile(
   }
   const { valid, type, error } = run.check();
   if (!valid) return describe(error);
-  if (type !== "bool" && type !== "dyn") return { problem: `says neither yes nor no, but a ${type}`, at: null };
+  if (type !== "bool" && type !== "dyn") return { problem: `its result must be true or false, not ${type}`, at: null };
   const uses = new Set(VARIABLES.filter((name) => found.names.has(name)));
   const asksForMethods = uses.has("session") && expression.includes("method_stats");
   return {
@@ -146,7 +146,7 @@ function compile(
         if (runLimited(() => void (heavy = run(variables)), CEL_LIMIT_MS)) return heavy;
         throw new Unjudgeable(`an expression took more than ${CEL_LIMIT_MS} ms`);
       });
-      if (typeof answer !== "boolean") throw new Error("the expression says neither yes nor no");
+      if (typeof answer !== "boolean") throw new Error("the result of the expression is not true or false");
       return answer;
     },
     saw: () => [...uses].join(", "),

@@ -45,9 +45,9 @@ const CLOSE = Buffer.from("}");
  * Reads `{"action": "allow" | "block" | "modify", "reason"?, "message"?}`. Anything else is a problem, not a decision.
  */
 export function readHookVerdict(body: Buffer): HookVerdict | { readonly problem: string } {
-  if (scan(whole(body)).fault !== null) return problem("the answer is no JSON that everyone reads alike");
+  if (scan(whole(body)).fault !== null) return problem("the response is not valid JSON, or is ambiguous");
   const root = rootOf(body);
-  if (body[root.start] !== OPEN_OBJECT) return problem("the answer is no object");
+  if (body[root.start] !== OPEN_OBJECT) return problem("the response is not a JSON object");
   const members = membersOf(body, root);
   const action = readString(body, members.get("action") ?? null);
   switch (action) {
@@ -55,20 +55,19 @@ export function readHookVerdict(body: Buffer): HookVerdict | { readonly problem:
       return { action };
     case "block": {
       const reason = members.get("reason");
-      if (reason !== undefined && body[reason.start] !== QUOTE) return problem("the reason is no text");
+      if (reason !== undefined && body[reason.start] !== QUOTE) return problem("the reason is not a string");
       const text = readString(body, reason ?? null);
       // The client is shown this text, and its author may not have escaped it.
       return { action, reason: text === null ? null : showText(text, MAX_REASON_CHARACTERS) };
     }
     case "modify": {
       const message = members.get("message");
-      if (message === undefined || body[message.start] !== OPEN_OBJECT)
-        return problem("modify comes without a message");
+      if (message === undefined || body[message.start] !== OPEN_OBJECT) return problem("modify needs a message");
       return { action, message: { bytes: body, span: message } };
     }
     case null:
     default:
-      return problem("the action is none of allow, block and modify");
+      return problem("the action is not allow, block or modify");
   }
 }
 
@@ -95,12 +94,11 @@ function followMember(message: Message, root: Span, before: Span | undefined, ke
   const { bytes } = message;
   const name = showText(key, 40);
   if (before === undefined && (key !== "params" || !isRequestLike(message)))
-    return problem(`it has no ${name} to change`);
+    return problem(`the message has no ${name} to change`);
   const edits = before === undefined ? null : follow({ bytes, span: before }, wanted);
   if (edits?.length === 0) return { edits };
-  if (!BODIES.has(key)) return problem(`its ${name} cannot be changed`);
-  if (key !== "result" && wanted.bytes[wanted.span.start] !== OPEN_OBJECT)
-    return problem(`its ${key} have to be an object`);
+  if (!BODIES.has(key)) return problem(`${name} of a message cannot be changed`);
+  if (key !== "result" && wanted.bytes[wanted.span.start] !== OPEN_OBJECT) return problem(`${key} must be an object`);
   if (edits !== null) return { edits };
   return setAt(bytes, root, [key], flatten({ bytes: wanted.bytes, ...wanted.span, ascii: false }).toString("utf8"));
 }

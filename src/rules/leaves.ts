@@ -127,7 +127,7 @@ export function compileLeaf(condition: LeafCondition, context: CompileContext): 
     case "identity_matches":
       return onText(({ view }) => view.identity, condition.pattern);
     case "cel": {
-      if (context.cel === null) throw new Error("an expression, and nothing to compile it with");
+      if (context.cel === null) throw new Error("an expression, but no compiler for expressions");
       const expression = context.cel(condition.expression);
       return { test: (look) => expression.test(look), saw: (look) => expression.saw(look) };
     }

@@ -72,5 +72,5 @@ function readExponent(text: string): number {
 }
 
 function refuse(text: string): never {
-  throw new Error(`no number: ${text.slice(0, 40)}`);
+  throw new Error(`not a number: ${text.slice(0, 40)}`);
 }

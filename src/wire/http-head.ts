@@ -28,19 +28,19 @@ export function parseHead(text: string): Head | string {
   for (let at = first; at >= 0;) {
     const end = text.indexOf("\r\n", at + 2);
     const line = readLine(text.slice(at + 2, end < 0 ? undefined : end));
-    if (line === null) return "a header that is none";
+    if (line === null) return "malformed header";
     const { name, lower, value } = line;
     headers.push(name, value);
     names.push(lower);
     switch (lower) {
       case "content-length": {
         const size = /^\d{1,15}$/.test(value) ? Number(value) : -1;
-        if (size < 0 || (length !== null && length !== size)) return "no clear length";
+        if (size < 0 || (length !== null && length !== size)) return "its length is ambiguous";
         length = size;
         break;
       }
       case "transfer-encoding":
-        if (chunked || value.toLowerCase() !== "chunked") return "no clear length";
+        if (chunked || value.toLowerCase() !== "chunked") return "its length is ambiguous";
         chunked = true;
         break;
       case "connection":
@@ -52,7 +52,7 @@ export function parseHead(text: string): Head | string {
     at = end;
   }
   // Security: responses with both are used for response smuggling.
-  if (chunked && length !== null) return "no clear length";
+  if (chunked && length !== null) return "its length is ambiguous";
   // RFC 9112, 6.1: HTTP/1.0 does not define chunks, so an intermediary may have framed the body differently. The
   // connection must not be reused.
   if (chunked && status[1] === "0") keepAlive = false;

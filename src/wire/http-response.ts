@@ -124,7 +124,7 @@ export function createResponseReader(): ResponseReader {
   function take(chunk: Buffer, at: number): number {
     switch (state) {
       case "idle":
-        fail("bytes came that nobody asked for");
+        fail("bytes arrived without a request");
         return -1;
       case "head":
         return readHead(chunk, at);

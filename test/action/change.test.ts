@@ -59,8 +59,8 @@ describe("setting a parameter changes its value, or adds it, and nothing else", 
 
 describe("what cannot be set is said", () => {
   test.each([
-    ['{"a":1}', ["a", "b"], 1, "/a is no object"],
-    ['{"a":null}', ["a", "b"], 1, "/a is no object"],
+    ['{"a":1}', ["a", "b"], 1, "/a is not an object"],
+    ['{"a":null}', ["a", "b"], 1, "/a is not an object"],
     ['{"a":[1]}', ["a", 2], 1, "/a has 1 elements and none at 2"],
     ['{"a":[1]}', ["a", "0"], 1, "/a is an array and has no member 0"],
     ["{}", ["a", 1], 1, "there is no array that could have an element 1"],

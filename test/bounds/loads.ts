@@ -258,7 +258,9 @@ export const LOADS: readonly Load[] = [
       await becomes(() => stage.open() === 0, 5000);
       return {
         "others are served": isServed,
-        "the start says how few there are": log.includes("few files and sockets may be open"),
+        "the start says how few there are": log.includes(
+          "the limit on open files and sockets is low: fewer connections are accepted",
+        ),
         "who is turned away is in the log": log.includes("http:connections"),
         "everybody is served afterwards": await isAnswered(stage, call(2)),
       };

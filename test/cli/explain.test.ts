@@ -55,7 +55,7 @@ describe("a call can be explained by the tool's name and its arguments", () => {
 });
 
 test.each([
-  [["--args", "{}"], "Whose arguments they are is missing"],
+  [["--args", "{}"], "--args is given without --tool"],
   [["--tool", "x", "--message", "{}"], "The message is given twice"],
   [["--tool", "x", "--args", "{path: 1}"], "Not valid JSON: --args"],
   [["--tool", "x", "--args", "[]"], "Not an object: --args"],

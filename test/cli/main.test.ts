@@ -59,7 +59,7 @@ describe("a command line without the two dashes is shown with them", () => {
     );
     expect(await refusal("--deny", "x", "npx -y 'a b'")).toContain("fairlead --deny x -- npx -y 'a b'");
     expect(await refusal("--", "npx -y some-server")).toBe(
-      'Command not found: "npx -y some-server" | It has spaces in it, and nothing splits it: take away the quotes around all of it',
+      'Command not found: "npx -y some-server" | The name has spaces in it: remove the quotes around the whole command',
     );
     expect(await refusal("--", "/no such/program")).toContain("Check the spelling");
   });
@@ -151,9 +151,9 @@ test("what is not a message is not explained", async () => {
     ["[7]", "it is not an object"],
     ['{"name":"read_file"}', "it has neither method, result nor error"],
   ])
-    expect(await explain(text)).toBe(`What --message says is not a message: ${problem} | ${example}`);
+    expect(await explain(text)).toBe(`The value of --message is not a message: ${problem} | ${example}`);
   const answer = '{"jsonrpc":"2.0","id":1,"result":{}}';
-  expect(await explain(answer, "--request", "x")).toContain("What --request says is not a message: it is not JSON");
+  expect(await explain(answer, "--request", "x")).toContain("The value of --request is not a message: it is not JSON");
 });
 
 test("an option that means nothing without another is refused", async () => {
@@ -175,7 +175,7 @@ test.skipIf(process.platform === "win32")("a log goes into files, and not into p
   const server = ["--", "/no/such/server"];
   const missing = "Command not found: /no/such/server | Check the spelling, or give the full path";
   const [noFile, noReader] = [
-    "It is no file: to have the log somewhere else, redirect stderr",
+    "It is not a regular file: to write the log somewhere else, redirect stderr",
     "ENXIO: check the path and its permissions",
   ];
   expect(await refusal("--log-file", pipe, ...server)).toBe(`Cannot write to ${pipe} | ${noReader}`);

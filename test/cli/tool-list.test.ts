@@ -52,7 +52,7 @@ describe("the proposed pattern", () => {
   test("hides what may destroy something and is still shown", () => {
     expect(suggestDeny(TOOLS)).toBe("^(write_file|purge-cache)$");
     expect(proposeDeny(TOOLS, { paint: plain, columns: 200 })).toMatch(
-      /To hide what may destroy something as well:\n {2}--deny '\^\(write_file\|purge-cache\)\$'\n$/,
+      /To hide the tools that may destroy something as well:\n {2}--deny '\^\(write_file\|purge-cache\)\$'\n$/,
     );
     expect(proposeDeny(TOOLS.slice(0, 1), { paint: plain, columns: 80 })).toBe("");
   });

@@ -47,7 +47,7 @@ describe("a method that is like a known one is a mistake", () => {
     for (const condition of ["method_starts_with: tool/", "method_ends_with: /calls", "method_matches: '^tool/'"]) {
       const text = withRule(`[{ ${condition} }]`);
       expect(read(text).policy).not.toBeNull();
-      expect(complaints(text)[0]).toMatch(/unknown-method: method_\w+ fits no method of the protocol/);
+      expect(complaints(text)[0]).toMatch(/unknown-method: method_\w+ matches no method of the protocol/);
     }
   });
 
@@ -208,7 +208,7 @@ describe("what to write instead is said, and can be written", () => {
     ],
     ["upstream: { command: npx }", "command must be a list, not text → Put it in brackets: [npx]"],
     ["upstream: { command: [npx], args: [-y] }", "Unknown key: args → Put them behind the program"],
-    ["upstream: { command: [npx], type: stdio }", "Unknown key: type → Take it out"],
+    ["upstream: { command: [npx], type: stdio }", "Unknown key: type → Remove it"],
     [
       "mcpServers: { a: { command: npx } }",
       "Unknown key: mcpServers → That is the config of a client. Here a server is upstream:",

@@ -55,13 +55,13 @@ describe("durations, sizes, places and addresses", () => {
     ["timeouts: { connection: soon }", /is not a duration → Write a number and a unit \(ms, s, m or h\), such as 5s$/],
     [
       "limits: { max_message: 10XB }",
-      '1:24 bad-size: max_message: "10XB" is no size → Write a number and a unit (B, KB, MB or GB), such as 10MB',
+      '1:24 bad-size: max_message: "10XB" is not a size → Write a number and a unit (B, KB, MB or GB), such as 10MB',
     ],
-    ["limits: { max_message: 9GB }", /is no size that fits into memory/],
+    ["limits: { max_message: 9GB }", /is not a size that fits into memory/],
     ["listen: 70000", "1:9 wrong-value: listen must be a whole number from 0 to 65535, not 70000"],
-    ["listen: localhost:88080", /^1:9 bad-port: listen: "localhost:88080" is no port → Write a port/],
-    ["upstream: { url: localhost:3000/mcp }", "1:18 bad-url: url is no URL → Write http://localhost:3000/mcp"],
-    ["upstream: { url: 'ftp://a/b' }", "1:18 bad-url: url is no http or https URL → Begin it with http://"],
+    ["listen: localhost:88080", /^1:9 bad-port: listen: "localhost:88080" is not a port → Write a port/],
+    ["upstream: { url: localhost:3000/mcp }", "1:18 bad-url: url is not a URL → Write http://localhost:3000/mcp"],
+    ["upstream: { url: 'ftp://a/b' }", "1:18 bad-url: url is not an http or https URL → Begin it with http://"],
     ["upstream: { url: 'http://a b/' }", "1:18 bad-url: url has spaces in it → Take them out"],
     [
       "upstream: { url: 'http://${HOST}/' }",
@@ -72,8 +72,8 @@ describe("durations, sizes, places and addresses", () => {
       "upstream: { url: 'http://h', headers: { A: '${__proto__}' } }",
       /^1:44 unset-variable: A: variable __proto__ is not set/,
     ],
-    ["upstream: { url: 'http://h', headers: { 'A b': x } }", /^1:41 bad-header: This is no name of a header/],
-    ["upstream: { url: 'http://h', headers: { Host: x } }", /^1:41 bad-header: The header Host is not for you to set/],
+    ["upstream: { url: 'http://h', headers: { 'A b': x } }", /^1:41 bad-header: This is not the name of a header/],
+    ["upstream: { url: 'http://h', headers: { Host: x } }", /^1:41 bad-header: The header Hostcannot be set/],
     ["upstream: { url: 'http://h', headers: { X: a, x: b } }", /^1:47 repeated-key: The header x is there twice/],
     [
       'upstream: { url: "http://h", headers: { X: "a\\nb" } }',
@@ -81,8 +81,8 @@ describe("durations, sizes, places and addresses", () => {
     ],
     ["upstream: {}", /^1:11 missing-key: upstream has neither url nor command/],
     ["upstream: { url: 'http://h', command: [a] }", /^1:30 wrong-value: A server is a command or a URL, not both/],
-    ["upstream: { url: 'http://h', cwd: /a }", /^1:30 wrong-value: cwd goes with command, and there is none/],
-    ["auth: { jwks: 'https://h' }", /^1:9 wrong-value: Keys alone do not say whose tokens to take/],
+    ["upstream: { url: 'http://h', cwd: /a }", /^1:30 wrong-value: cwd needs command, which is missing/],
+    ["auth: { jwks: 'https://h' }", /^1:9 wrong-value: The issuer and the audience of the tokens are missing/],
   ])("%s", (text, expected) => {
     const [first] = complaints(text);
     if (typeof expected === "string") expect(first).toBe(expected);
@@ -108,7 +108,7 @@ describe("patterns, fields and templates", () => {
     [withRule("[{ tool_matches: '(?>a)' }]"), /not-re2: Not a pattern of RE2/],
     [withRule("[{ tool_matches: 'a{2000}' }]"), /not-re2: .* RE2 repeats at most 1000 times/],
     [withRule("[{ tool_matches: '(a' }]"), /bad-pattern: Invalid regex pattern: \(a .* → Close every bracket/],
-    [withRule("[{ tool_matches: '*.key' }]"), /bad-pattern: .* → Patterns are no globs: write \.\* for any text/],
+    [withRule("[{ tool_matches: '*.key' }]"), /bad-pattern: .* → Patterns are not globs: write \.\* for any text/],
     [param("a.__proto__.b"), "4:38 bad-field: __proto__ cannot be part of a field → Take it out"],
     [param("constructor.prototype.x"), /^4:36 bad-field: constructor cannot be part of a field/],
     [param("/a/prototype"), /bad-field: prototype cannot be part of a field/],
@@ -127,14 +127,14 @@ describe("patterns, fields and templates", () => {
     [withRule("[]", "[{ log: { message: '${param.__proto__}' } }]"), /^5:44 bad-field: __proto__/],
     [
       withRule("[]", "[{ webhook: { url: 'http://${param.host}/x' } }]"),
-      /unknown-variable: url: \$\{param\.host\} is of a message/,
+      /unknown-variable: url: \$\{param\.host\} depends on a message/,
     ],
     [withRule("[]", "[{ webhook: { url: 'http://{{arguments.host}}/x' } }]"), /bad-url: url has braces in it/],
     [
       withRule("[]", "[{ set_param: { field: a, value: { __proto__: 1 } } }]"),
       /^5:51 wrong-value: __proto__ cannot be a key/,
     ],
-    [withRule("[]", "[{ set_param: { field: a, value: .inf } }]"), /wrong-value: \.inf is no number that JSON has/],
+    [withRule("[]", "[{ set_param: { field: a, value: .inf } }]"), /wrong-value: \.inf is not a number in JSON/],
     [withRule("[]", "[{ transform: { json_patch: [{ op: ad, path: /a }] } }]"), /Did you mean op: add\?/],
     [withRule("[]", "[{ transform: { json_patch: [{ op: remove, path: /__proto__/a }] } }]"), /bad-field: __proto__/],
     [

@@ -10,7 +10,7 @@ test("the specification's configuration is read as it is printed", () => {
   const { policy, mistakes, warnings } = read(printed);
   expect(mistakes).toEqual([]);
   // It may be a vendor's, and so it is read.
-  expect(warnings.map(({ message }) => message)).toEqual(["method_starts_with fits no method of the protocol"]);
+  expect(warnings.map(({ message }) => message)).toEqual(["method_starts_with matches no method of the protocol"]);
   const { rules, chain, methodInterceptors } = policy!.interceptor;
   expect(chain).toEqual({
     failFast: true,

@@ -62,7 +62,7 @@ describe("a rule that can match is none", () => {
 test("an alternative that can never hold beside others that can is a warning", () => {
   expect(
     complaints(withRule("[{ method_equals: tools/call }, { any: [{ method_equals: ping }, { param_exists: name }] }]")),
-  ).toEqual(["4:61 dead-branch: This alternative can never hold → Mend it, or take it out"]);
+  ).toEqual(["4:61 dead-branch: This alternative can never match → Fix it, or remove it"]);
 });
 
 describe("what a rule does must be possible when it is judged", () => {
@@ -192,7 +192,7 @@ describe("a rule in the shadow of another is a warning", () => {
 
   test("the warning names both, and says what to do", () => {
     expect(complaints(two(`${call}, ${block}`, `${call}, ${block}`))).toEqual([
-      "4:7 shadowed: Rule b never has a say: rule a in line 3 is judged before it and matches all that it matches → Put it before that one, or take it out",
+      "4:7 shadowed: Rule b never takes effect: rule a in line 3 is judged before it and matches all that it matches → Put it before that one, or take it out",
     ]);
   });
 });

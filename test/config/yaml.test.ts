@@ -12,12 +12,12 @@ describe("what is not YAML", () => {
       "log: { level: info",
       /^1:19 syntax: This is not YAML: unexpected end of the stream .* → Look at brackets and quotes/,
     ],
-    ['tools: { deny: ["\\d"] }', /^1:19 syntax: .* → Double the backslash, or use single quotes$/],
+    ['tools: { deny: ["\\d"] }', /^1:19 syntax: .* → Write two backslashes, or use single quotes$/],
     ["log: { file: @a }", /syntax/],
     ["log:\n  file: a: b", /→ Put a value that has a colon in it in quotes$/],
     ["log: *nothing", "1:6 syntax: There is no anchor &nothing before this"],
-    ["log: &a { level: *a }", "1:18 syntax: The alias *a refers to what it stands in"],
-    ["log: !secret x", /syntax: The tag !secret means nothing here/],
+    ["log: &a { level: *a }", "1:18 syntax: The alias *a refers to a value that contains it"],
+    ["log: !secret x", /syntax: The tag !secret is not supported here/],
     ["? [a]\n: b", /wrong-type: A key must be text/],
     ["--- 1\n--- 2", /syntax: There is a second document/],
     ["a: \0", /syntax/],
@@ -56,7 +56,7 @@ log: { level: inf }
   test("explicit tags say what a scalar is", () => {
     expect(read("log: !!map { file: !!str 5 }").policy!.log.file).toBe("5");
     expect(complaints("version: !!int one")).toEqual([
-      "1:10 syntax: The tag !!int means nothing here → Take it out; text goes in quotes",
+      "1:10 syntax: The tag !!int is not supported here → Take it out; text goes in quotes",
     ]);
   });
 });

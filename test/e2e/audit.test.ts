@@ -209,7 +209,7 @@ describe("audit verify", () => {
       status: 1,
       stdout:
         `${file}: 1 finding (${records().length} records, 1 chain, 0 gaps, 0 events lost)\n` +
-        `line ${line}: record ${line - 1} of chain ${String(log)} was changed or put in\n`,
+        `line ${line}: record ${line - 1} of chain ${String(log)} was changed or inserted\n`,
       stderr: "",
     });
     writeFileSync(file, text.split("\n").slice(0, 2).join("\n") + "\n");
@@ -254,7 +254,7 @@ describe("audit verify", () => {
     expect(fairlead("audit", "verify", notes)).toEqual({
       status: 2,
       stdout: "",
-      stderr: `Error: This is no audit log: ${notes}\n${remedy}\n`,
+      stderr: `Error: This is not an audit log: ${notes}\n${remedy}\n`,
     });
   });
 
@@ -264,7 +264,7 @@ describe("audit verify", () => {
     copyFileSync(join(folder, "state", "fairlead", "audit.key"), key);
     expect(fairlead("audit", "verify", "--key", key, file)).toMatchObject({
       status: 0,
-      stdout: expect.stringMatching(/\nnote: nothing is known here of where this log ended/),
+      stdout: expect.stringMatching(/\nnote: this machine does not know where this log ended/),
     });
     writeFileSync(key, Buffer.alloc(32));
     expect(fairlead("audit", "verify", `--key=${key}`, file)).toMatchObject({

@@ -133,17 +133,17 @@ del\u007f
   const what = "that the command is an MCP server on stdin and stdout";
   const more = ", or give it more time with --tools-timeout";
   test.for([
-    ["sends back what it hears", ["cat"], `It sends back what it is told\nCheck ${what}`],
+    ["sends back what it hears", ["cat"], `It sends back the messages that it receives\nCheck ${what}`],
     ["says nothing", ["sleep", "100"], `Request timeout after 1000ms\nIt said nothing: check ${what}${more}`],
     [
       "speaks to people",
       ["sh", "-c", "echo; echo Listening; cat >/dev/null"],
-      `Request timeout after 1000ms\nIt wrote "Listening" where MCP messages belong: check ${what}${more}`,
+      `Request timeout after 1000ms\nIt wrote "Listening" to stdout, where only MCP messages may be: check ${what}${more}`,
     ],
     [
       "says yes to everything",
       ["yes"],
-      `Request timeout after 1000ms\nIt wrote "y" where MCP messages belong: check ${what}${more}`,
+      `Request timeout after 1000ms\nIt wrote "y" to stdout, where only MCP messages may be: check ${what}${more}`,
     ],
     ["ends", ["sh", "-c", "exit 3"], `The server ended with exit code 3\nCheck ${what}`],
   ] as const)("what %s is no MCP server, and that is said in time", async ([, server, text], { startProgram }) => {
@@ -163,7 +163,7 @@ del\u007f
       code: 0,
       left: [],
       stderr: expect.stringMatching(
-        /^(Waiting for the server: it is at work, and may be being installed \(\d+ s\)\n)+$/,
+        /^(Waiting for the server: it is busy, and may be installing packages \(\d+ s\)\n)+$/,
       ) as string,
     });
     expect(stdout).not.toBe("");

@@ -127,9 +127,9 @@ tools: { deny: [^delete_] }\nlog: { file: door-2 }\n`;
   test("who can name themselves is not let in from everywhere without a word", async ({ startProgram }) => {
     const file = policy(`${DEMO}listen: 0.0.0.0:0\nauth: { identity_header: X-User }\n`);
     const refused = await run(startProgram, "--config", file).end();
-    expect(refused.stderr).toContain("Refusing to let the whole network in");
+    expect(refused.stderr).toContain("Refusing to listen without authentication");
     const program = run(startProgram, "--config", file, "--insecure-bind");
-    await program.complains("can say in x-user who they are: let only the proxy reach it");
+    await program.complains("can set the header x-user: make sure that only the proxy in front can reach it");
   });
 
   test("for fairlead tools", async ({ startProgram }) => {

@@ -535,9 +535,9 @@ describe("a bind beyond this machine", () => {
   test.each(["0.0.0.0:0", "[::]:0", "192.0.2.1:0", "example.com:80"])("%s is refused", async (place) => {
     const { code, stderr } = await refuseToStart(["--listen", place, "--upstream", server.url]);
     expect(code).toBe(1);
-    expect(stderr).toContain(`Error: Refusing to let the whole network in at ${place.replace(/^\[|\]/g, "")}\n`);
+    expect(stderr).toContain(`Error: Refusing to listen without authentication at ${place.replace(/^\[|\]/g, "")}\n`);
     expect(stderr).toContain(
-      "Listen on 127.0.0.1, ask for tokens with --auth-tokens or --auth-jwks, or say --insecure-bind\n",
+      "Listen on 127.0.0.1, require tokens with --auth-tokens or --auth-jwks, or give --insecure-bind\n",
     );
   });
 

@@ -29,7 +29,7 @@ describe.each(WAYS)("%s", (way) => {
 
   test("what is first seen is remembered; what is not so later is hidden and refused", async () => {
     await shelf.talk(way, options, async ({ ask }) => expect(namesIn(await ask("tools/list"))).toEqual(["a", "b"]));
-    expect(shelf.said.filter((line) => line.includes("seen for the first time"))).toHaveLength(1);
+    expect(shelf.said.filter((line) => line.includes("first connection to this server"))).toHaveLength(1);
     expect(Object.keys(JSON.parse(readFileSync(file, "utf8")) as object)).toEqual(["version", "servers"]);
     shelf.stock({ tools: [tool("a", "evil"), tool("b"), tool("c")] });
     for (const how of eras) {
@@ -109,7 +109,7 @@ describe("fairlead tools", () => {
     const server = kind === "url" ? ["--upstream", await shelf.url()] : ["--", ...shelf.command];
     const shown = run("--pin", "fairlead.lock", ...server);
     expect(shown).toMatchObject({ status: 0 });
-    expect(shown.stdout).toContain("fairlead.lock remembers nothing of this server yet.");
+    expect(shown.stdout).toContain("fairlead.lock has no entry for this server yet.");
     expect(existsSync(file)).toBe(false);
 
     expect(run("--accept", ...server)).toMatchObject({ status: 0 });

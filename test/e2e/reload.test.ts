@@ -78,7 +78,7 @@ describe.concurrent("a changed file is taken up while we run", () => {
     program.say(HELLO);
     await program.hears('"id":0,');
     replace(file, `${SERVER}${rule("second").replace("block:", "blok:")}`);
-    await program.complains("policy not reloaded, the last one holds");
+    await program.complains("policy not reloaded, the previous policy stays in effect");
     await program.complains("Did you mean block?");
     // On lines of their own, as fairlead check writes them.
     await program.complains(`error ${file}:`);
@@ -101,7 +101,7 @@ describe.concurrent("a changed file is taken up while we run", () => {
     program.say(HELLO);
     await program.hears('"id":0,');
     rmSync(file);
-    await program.complains("the policy file is gone, the last policy holds");
+    await program.complains("the policy file is gone, the previous policy stays in effect");
     program.say(call(1, "write_note"));
     await program.hears('"message":"first"');
     writeFileSync(file, `${SERVER}${rule("second")}`);

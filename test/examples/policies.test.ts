@@ -542,7 +542,7 @@ describe("observe-first", () => {
 });
 
 describe("prompts-and-resources", () => {
-  const NO_TEXT = "Invalid params: what a request is about must be a string, and a name not too long";
+  const NO_TEXT = "Invalid params: the name, URI or task id must be a string, and a name must not be too long";
 
   test("reads and watches resources where they may be", async () => {
     const { ask, passes, refused } = await behind("prompts-and-resources");

@@ -88,9 +88,9 @@ describe.runIf(process.platform === "linux")("a script", { timeout: 30_000 }, ()
   });
 
   test.each([
-    ["ends with a code", "echo '{}'; exit 3", "ended with code 3"],
-    ["is killed", "kill -9 $$", "was ended by SIGKILL"],
-    ["says too much", "yes", "said too much"],
+    ["ends with a code", "echo '{}'; exit 3", "ended with exit code 3"],
+    ["is killed", "kill -9 $$", "was ended by the signal SIGKILL"],
+    ["says too much", "yes", "sent a response that is too large"],
   ])("that %s has failed", async (_, code, failure) => {
     expect(await runner().ask(script(code))).toBe(`failure: ${failure}`);
   });
@@ -106,7 +106,7 @@ describe.runIf(process.platform === "linux")("a script", { timeout: 30_000 }, ()
     const { ask, complaints } = runner();
     expect(await ask(script("echo one >&2; echo two >&2; printf three >&2; echo '{}'"))).toBe("{}\n");
     expect(complaints).toEqual(["one", "two", "three"]);
-    expect(await ask(script("echo why >&2; exit 1"))).toBe("failure: ended with code 1");
+    expect(await ask(script("echo why >&2; exit 1"))).toBe("failure: ended with exit code 1");
     expect(complaints.at(-1)).toBe("why");
     const other = runner();
     expect(await other.ask(script("head -c 3000000 /dev/zero | tr '\\0' 'x' >&2; echo '{}'"))).toBe("{}\n");
@@ -156,10 +156,10 @@ describe.runIf(process.platform === "linux")("a script", { timeout: 30_000 }, ()
     );
     await expect.poll(() => isWritten("waited")).toBe(true);
     leaving.abort();
-    expect(await answer).toEqual({ failure: "was not waited for" });
+    expect(await answer).toEqual({ failure: "was cancelled" });
     await expect.poll(() => lives("waited")).toBe(false);
     expect(await run({ path: "x", args: [], timeoutMs: 1 }, Buffer.alloc(0), leaving.signal)).toEqual({
-      failure: "was not waited for",
+      failure: "was cancelled",
     });
   });
 
@@ -178,7 +178,7 @@ describe.runIf(process.platform === "linux")("a script", { timeout: 30_000 }, ()
     const { ask, close } = runner();
     const path = script("sleep 100");
     const answers = Array.from({ length: 210 }, () => ask(path, "", 60_000));
-    expect(await Promise.race(answers)).toBe("failure: has to wait for too many others");
+    expect(await Promise.race(answers)).toBe("failure: did not start: too many scripts are waiting");
     close();
     expect((await Promise.all(answers)).filter((one) => one === "failure: was closed")).toHaveLength(208);
     expect(await ask(path)).toBe("failure: was closed");

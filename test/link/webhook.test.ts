@@ -103,9 +103,9 @@ describe("asking", () => {
     [
       "an encoding",
       (_, __, response) => response.writeHead(200, { "content-encoding": "gzip" }).end("x"),
-      "answered in an encoding nobody asked for",
+      "answered with a content encoding that was not requested",
     ],
-    ["too much", (_, __, response) => response.end("x".repeat(1024 * 1024 + 1)), "said too much"],
+    ["too much", (_, __, response) => response.end("x".repeat(1024 * 1024 + 1)), "sent a response that is too large"],
     ["nothing for too long", () => {}, "did not answer within 300 ms"],
     ["half an answer", (_, __, response) => response.write("{"), "did not answer within 300 ms"],
     ["a hang-up", (request) => request.socket.destroy(), "cannot be reached: Connection lost"],
@@ -151,8 +151,8 @@ describe("asking", () => {
     const answer = webhook.ask(BODY, leaving.signal);
     await expect.poll(() => heard).toHaveLength(1);
     leaving.abort();
-    expect(await answer).toEqual({ failure: "was not waited for" });
-    expect(await webhook.ask(BODY, leaving.signal)).toEqual({ failure: "was not waited for" });
+    expect(await answer).toEqual({ failure: "was cancelled" });
+    expect(await webhook.ask(BODY, leaving.signal)).toEqual({ failure: "was cancelled" });
     expect(most()).toBe(1);
     expect(webhook.troubles).toEqual([]);
   });
@@ -169,7 +169,7 @@ describe("asking", () => {
     const { url } = await serve(() => {});
     const webhook = hook(url, { timeoutMs: 5000 });
     const answers = Array.from({ length: 1010 }, () => webhook.ask(BODY, new AbortController().signal));
-    expect(await Promise.race(answers)).toEqual({ failure: "has too much to do" });
+    expect(await Promise.race(answers)).toEqual({ failure: "has too many requests waiting" });
     webhook.close();
     const failures = (await Promise.all(answers)).map(text);
     expect(failures.filter((one) => one === "failure: was closed")).toHaveLength(1008);
@@ -204,7 +204,7 @@ describe("telling", () => {
     const sent = Array.from({ length: 1100 }, () => other.tell(BODY)).filter(Boolean);
     expect(sent).toHaveLength(1000);
     expect(other.troubles).toEqual([
-      expect.stringMatching(/^the webhook http:\/\/127\.0\.0\.1:\d+\/… has too much to do$/),
+      expect.stringMatching(/^the webhook http:\/\/127\.0\.0\.1:\d+\/… has too many requests waiting$/),
     ]);
   });
 
@@ -218,7 +218,7 @@ describe("telling", () => {
     time = 61_000;
     webhook.tell(BODY);
     await webhook.flush(2000);
-    expect(webhook.troubles[1]).toMatch(/answered with status 404 \(and 4 times more\)$/);
+    expect(webhook.troubles[1]).toMatch(/answered with status 404 \(and 4 more like this\)$/);
   });
 
   test("is flushed within a time", async () => {
@@ -311,7 +311,7 @@ describe("what is near is not reached", () => {
 test("a URL that is none is not repeated: it may be a secret", () => {
   for (const url of ["ftp://s3cret@x", "s3cret", "http://"]) {
     expect(() => hook(url)).toThrow(
-      expect.objectContaining({ code: "BAD_WEBHOOK", message: "Not the URL of a webhook" }),
+      expect.objectContaining({ code: "BAD_WEBHOOK", message: "The URL of a webhook is not valid" }),
     );
   }
 });

@@ -138,7 +138,7 @@ describe("metadata is refused", () => {
       change(RESOURCE, { authorization_servers: ["http://x.example"] }),
       "not an https URL: http://x.example",
     ],
-    ["that names no URL", change(RESOURCE, { authorization_servers: [7] }), "the authorization server is no URL"],
+    ["that names no URL", change(RESOURCE, { authorization_servers: [7] }), "the authorization server is not a URL"],
     ["of another issuer", change(ISSUER, { issuer: "https://bank.example" }), "is not its own"],
     [
       "that would have a script opened",

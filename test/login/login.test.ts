@@ -329,7 +329,7 @@ describe("a login fails", () => {
   test("where nobody logs in, in time", async () => {
     const fixture = await start();
     const one = login(fixture, { openBrowser: () => {}, timeoutMs: 50 });
-    expect(await failure(one)).toBe("LOGIN_FAILED: Login failed: nobody logged in within 0 s");
+    expect(await failure(one)).toBe("LOGIN_FAILED: Login failed: no login within 0 s");
     expect(files()).toEqual([]);
   });
 
@@ -367,7 +367,7 @@ describe("a login fails", () => {
           return location;
         },
       });
-      expect(await failure(login(fixture))).toContain("the answer came from somebody else");
+      expect(await failure(login(fixture))).toContain("the response came from another authorization server");
       expect(fixture.exchanges).toEqual([]);
     }
   });
@@ -394,7 +394,7 @@ describe("a login fails", () => {
       answer: (path, document) =>
         path.endsWith("/token") ? { ...document, access_token: "a\r\nX-Evil: 1" } : document,
     });
-    expect(await failure(login(fixture))).toContain("the token is none");
+    expect(await failure(login(fixture))).toContain("the token has characters that are not allowed, or is too long");
   });
 
   test("where the server is not reached over https, and no token is sent there", async () => {

@@ -56,13 +56,16 @@ test("(?i) at the beginning means that case does not count, as in the patterns o
 });
 
 test.each([
-  ["(?s)a.b", "a flag such as (?s) is RE2, which only rules know; only (?i) at the very beginning is known in both"],
+  [
+    "(?s)a.b",
+    "a flag such as (?s) is RE2 syntax, which works only in rules; here only (?i) at the very beginning works",
+  ],
   ["a(?i)b", "a flag such as (?s) is RE2"],
   ["(?i:a)b", "a flag such as (?s) is RE2"],
-  ["(?P<x>a)", "(?P<name>…) is RE2, which only rules know; write (?<name>…)"],
-  [String.raw`\Aread`, String.raw`\A is RE2, which only rules know; write ^`],
-  [String.raw`read\z`, String.raw`\z is RE2, which only rules know; write $`],
-  [String.raw`\Qa.b\E`, "put a backslash before each sign"],
+  ["(?P<x>a)", "(?P<name>…) is RE2 syntax, which works only in rules; write (?<name>…)"],
+  [String.raw`\Aread`, String.raw`\A is RE2 syntax, which works only in rules; write ^`],
+  [String.raw`read\z`, String.raw`\z is RE2 syntax, which works only in rules; write $`],
+  [String.raw`\Qa.b\E`, "put a backslash before each special character"],
   ["^[[:alpha:]]+$", "write [A-Za-z]"],
 ])("%s is what only the patterns of rules know, and is said to be", (source, words) => {
   expect(failure(source)).toContain(`Pattern must be valid JavaScript regex: `);

@@ -42,7 +42,9 @@ test("of an answer that differs the log has what it is, and nothing of what it s
   const { counted, said } = await compare(secret, error);
   expect(counted).toEqual(["fork differs rule:copy"]);
   const fields = { method: "tools/call", request: "result, 48 bytes", copy: "error -32602, 39 bytes" };
-  expect(said).toEqual([["rule:copy", "a copy was answered differently", { level: "info", fields }]]);
+  expect(said).toEqual([
+    ["rule:copy", "the response to a copy differs from the original response", { level: "info", fields }],
+  ]);
   expect(JSON.stringify(said)).not.toContain("secret");
 });
 

@@ -27,7 +27,7 @@ test("a command is a list of words", async () => {
   expect(await refusal({})).toBe(`command must be a list of words, not undefined | ${write}`);
   expect(await refusal({ command: [""] })).toBe(`command[0] must be a word, not "" | ${write}`);
   expect(await refusal({ command: ["npx", 3] })).toBe(`command[1] must be a word, not 3 | ${write}`);
-  expect(await refusal(undefined)).toContain("There are no options | Give at least command:");
+  expect(await refusal(undefined)).toContain("The options are missing | Give at least command:");
 });
 
 test("a filter that would hide nothing because of its shape is refused", async () => {
@@ -102,9 +102,11 @@ test("what is decided by name is checked like the rest: what is misspelt would h
   expect(await names({ resources: { deny: "^a" } })).toContain(
     'names.resources.deny must be a list of patterns, not "^a"',
   );
-  expect(await names({ tools: { notFound: "never" } })).toContain("names.tools.notFound cannot be what it is");
-  expect(await names({ tools: { refresh: true } })).toContain("names.tools.refresh cannot be what it is");
+  expect(await names({ tools: { notFound: "never" } })).toContain("names.tools.notFound has an unknown value");
+  expect(await names({ tools: { refresh: true } })).toContain("names.tools.refresh has an unknown value");
   expect(await names({ tools: { pin: { path: "a" } } })).toContain("Unknown option: names.tools.pin.path");
-  expect(await names({ tools: { pin: { file: "a", onChange: "no" } } })).toContain("names.tools.pin is no lock file");
-  expect(await names({ tools: { pin: "" } })).toContain("names.tools.pin is no lock file");
+  expect(await names({ tools: { pin: { file: "a", onChange: "no" } } })).toContain(
+    "names.tools.pin does not name a lock file",
+  );
+  expect(await names({ tools: { pin: "" } })).toContain("names.tools.pin does not name a lock file");
 });

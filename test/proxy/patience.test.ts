@@ -62,7 +62,7 @@ describe.skipIf(process.platform !== "linux")("a server that does nothing", () =
     const { remedy } = await refusal(inspectTools({ command: ["sleep", "1000"], idleMs: 1500, log: null }));
     expect(performance.now() - before).toBeLessThan(15_000);
     expect(remedy).toBe(
-      "Request timeout after 1500ms in which the server did nothing\n" +
+      "Request timeout after 1500ms in which the server was idle\n" +
         "It said nothing: check that the command is an MCP server on stdin and stdout, " +
         "or give it more time with --tools-timeout",
     );
@@ -95,7 +95,7 @@ describe("progress on stderr", () => {
     const progress = createProgress(stream);
     for (const second of seconds) progress.tell(second);
     progress.end();
-    const line = "Waiting for the server: it is at work, and may be being installed";
+    const line = "Waiting for the server: it is busy, and may be installing packages";
     expect(text()).toBe(`${line} (3 s)\n${line} (8 s)\n`);
   });
 

@@ -166,7 +166,7 @@ describe("what the start would refuse is a mistake already", () => {
       expect(message).toContain(
         "/p.yaml:5:35: This webhook cannot be used: it is on this machine or in a private network",
       );
-      expect(message).toContain("= Set allow_private: true on it if that is what you want");
+      expect(message).toContain("= Set allow_private: true on the webhook to allow this");
       expect((await load(hook(`url: "${url}", allow_private: true`))).warnings).toEqual([]);
     },
   );

@@ -61,13 +61,13 @@ describe("an observer", () => {
     const seen: Happening[] = [];
     witness.observe((happening) => seen.push(happening));
     await client(line({ id: 7, method: "ping", params: { text: "x".repeat(100) } }));
-    witness.trouble("http:accept", "could not let somebody in");
+    witness.trouble("http:accept", "could not accept a connection");
     witness.count("fork", { outcome: "same", rule: "rule:a" }, 2);
     witness.refusedLogin({ by: "us", status: 401, rule: "http:unauthorized", reason: "Unauthorized", address: null });
     witness.changedPolicy({ version: "v2", metadata: () => null });
     expect(seen).toMatchObject([
       { at: "lost", direction: "up", id: "7", rule: "strict:too-large" },
-      { at: "trouble", rule: "http:accept", text: "could not let somebody in" },
+      { at: "trouble", rule: "http:accept", text: "could not accept a connection" },
       { at: "counted", name: "fork", labels: { outcome: "same", rule: "rule:a" }, by: 2 },
       { at: "counted", name: "login", labels: { by: "us", rule: "http:unauthorized" }, by: 1 },
       { at: "policy", version: "v2" },

@@ -83,7 +83,7 @@ describe.each([{ asks: "client", answers: "server" } as const, { asks: "server",
       ["both a result and an error", '{"jsonrpc":"2.0","id":7,"result":{},"error":{"code":1,"message":""}}'],
       ["no version", '{"id":7,"result":{}}'],
       ["another case of a key", '{"jsonrpc":"2.0","id":7,"result":{},"Result":{}}'],
-      ["no JSON", '{"jsonrpc":"2.0","id":7,"result":{}}}'],
+      ["not JSON", '{"jsonrpc":"2.0","id":7,"result":{}}}'],
       ["no UTF-8", Buffer.from('{"jsonrpc":"2.0","id":7,"result":"\xff"}', "latin1")],
       ["too deep", `{"jsonrpc":"2.0","id":7,"result":${"[".repeat(200)}${"]".repeat(200)}}`],
     ])("ends with one error when its answer cannot be read: %s", async (_what, line) => {

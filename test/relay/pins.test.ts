@@ -79,7 +79,7 @@ test("what is first seen is remembered, hidden tools included, and said in one l
   expect(await relay.lists([tool("a"), tool("b")])).toEqual(["a"]);
   await expect.poll(() => openLockFile(file).read("server")).toEqual(acceptAll([tool("a"), tool("b")].map(define)));
   expect(relay.pinned).toEqual([
-    `info  seen for the first time: its tools are remembered as they are server="server" tools=2 file="${file}"`,
+    `info  first connection to this server: all its tools are accepted as they are server="server" tools=2 file="${file}"`,
   ]);
 });
 
@@ -311,11 +311,13 @@ describe("a lock file that was edited by hand", () => {
     writeFileSync(file, '{"version":1,"servers":{}}');
     relay.later(2000);
     expect(await relay.lists([tool("a", "evil"), tool("b")])).toEqual(["b"]);
-    expect(relay.pinned[0]).toContain("the lock file has forgotten the server: what was accepted before holds");
+    expect(relay.pinned[0]).toContain(
+      "the lock file no longer has an entry for the server: the tools accepted before stay accepted",
+    );
     expect(await pinning().lists([tool("a", "evil"), tool("b")])).toEqual(["a", "b"]);
   });
 
-  test("damaged while we run: what was accepted before holds", async () => {
+  test("damaged while we run: the tools accepted before stay accepted", async () => {
     const relay = pinning();
     edit((text) => text.slice(1));
     relay.later(2000);

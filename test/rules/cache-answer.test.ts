@@ -70,9 +70,9 @@ describe("what may be kept", () => {
   });
 
   test.each([
-    [open('{"jsonrpc":"2.0","id":1,"error":{"code":1,"message":"x"}}'), "it is no result"],
-    [open("nonsense"), "it is no result"],
-    [result("[]"), "its result is no object"],
+    [open('{"jsonrpc":"2.0","id":1,"error":{"code":1,"message":"x"}}'), "it is not a result"],
+    [open("nonsense"), "it is not a result"],
+    [result("[]"), "its result is not an object"],
     [result('{"resultType":"input_required"}'), "it is not complete"],
     [result('{"resultType":7}'), "it is not complete"],
     [result('{"result\\u0054ype":"input_required"}'), "it is not complete"],

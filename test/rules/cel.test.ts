@@ -74,7 +74,7 @@ test.each<[string, string, Partial<RuleView>]>([
 test.each([
   ["1 +", "Unexpected token"],
   ["nope == 1", "Unknown variable: nope"],
-  ["1 + 1", "says neither yes nor no"],
+  ["1 + 1", "must be true or false, not"],
   ['"a".matches(params.name)', "needs a pattern that is written out"],
   ['"a".matches("(?=a)")', "lookahead"],
   [`${"(".repeat(200)}true${")".repeat(200)}`, "depth"],

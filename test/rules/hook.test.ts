@@ -51,21 +51,21 @@ describe("a verdict", () => {
   });
 
   test.each([
-    ["", "the answer is no JSON that everyone reads alike"],
-    ["allow", "the answer is no JSON that everyone reads alike"],
-    ['{"action":"allow"}{"action":"block"}', "the answer is no JSON that everyone reads alike"],
-    ['{"action":"block","action":"allow"}', "the answer is no JSON that everyone reads alike"],
-    ['\ufeff{"action":"allow"}', "the answer is no JSON that everyone reads alike"],
-    [Buffer.from([0x22, 0xff, 0x22]), "the answer is no JSON that everyone reads alike"],
-    ["[]", "the answer is no object"],
-    ["null", "the answer is no object"],
-    ["{}", "the action is none of allow, block and modify"],
-    ['{"Action":"allow"}', "the action is none of allow, block and modify"],
-    ['{"action":"ALLOW"}', "the action is none of allow, block and modify"],
-    ['{"action":["allow"]}', "the action is none of allow, block and modify"],
-    ['{"action":"block","reason":{}}', "the reason is no text"],
-    ['{"action":"modify"}', "modify comes without a message"],
-    ['{"action":"modify","message":"x"}', "modify comes without a message"],
+    ["", "the response is not valid JSON, or is ambiguous"],
+    ["allow", "the response is not valid JSON, or is ambiguous"],
+    ['{"action":"allow"}{"action":"block"}', "the response is not valid JSON, or is ambiguous"],
+    ['{"action":"block","action":"allow"}', "the response is not valid JSON, or is ambiguous"],
+    ['\ufeff{"action":"allow"}', "the response is not valid JSON, or is ambiguous"],
+    [Buffer.from([0x22, 0xff, 0x22]), "the response is not valid JSON, or is ambiguous"],
+    ["[]", "the response is not a JSON object"],
+    ["null", "the response is not a JSON object"],
+    ["{}", "the action is not allow, block or modify"],
+    ['{"Action":"allow"}', "the action is not allow, block or modify"],
+    ['{"action":"ALLOW"}', "the action is not allow, block or modify"],
+    ['{"action":["allow"]}', "the action is not allow, block or modify"],
+    ['{"action":"block","reason":{}}', "the reason is not a string"],
+    ['{"action":"modify"}', "modify needs a message"],
+    ['{"action":"modify","message":"x"}', "modify needs a message"],
   ])("or decides nothing: %s", (body, problem) => {
     expect(read(body)).toEqual({ problem });
   });
@@ -109,15 +109,15 @@ describe("a message is followed", () => {
   });
 
   test.each([
-    ['{"id":2}', "its id cannot be changed"],
-    ['{"id":"9007199254740991"}', "its id cannot be changed"],
-    ['{"method":"ping"}', "its method cannot be changed"],
-    ['{"jsonrpc":"1.0"}', "its jsonrpc cannot be changed"],
-    ['{"x":2}', "its x cannot be changed"],
-    ['{"result":{}}', "it has no result to change"],
-    ['{"y\\u001b":{}}', "it has no y\\u001b to change"],
-    ['{"params":[]}', "its params have to be an object"],
-    ['{"params":null}', "its params have to be an object"],
+    ['{"id":2}', "id of a message cannot be changed"],
+    ['{"id":"9007199254740991"}', "id of a message cannot be changed"],
+    ['{"method":"ping"}', "method of a message cannot be changed"],
+    ['{"jsonrpc":"1.0"}', "jsonrpc of a message cannot be changed"],
+    ['{"x":2}', "x of a message cannot be changed"],
+    ['{"result":{}}', "the message has no result to change"],
+    ['{"y\\u001b":{}}', "the message has no y\\u001b to change"],
+    ['{"params":[]}', "params must be an object"],
+    ['{"params":null}', "params must be an object"],
   ])("but is no other one: %s", (wanted, problem) => {
     expect(followed(CALL, wanted)).toBe(`cannot: ${problem}`);
   });

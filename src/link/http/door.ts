@@ -160,7 +160,9 @@ export async function openDoor(options: DoorOptions): Promise<Door> {
   server.on("drop", () => options.onTrouble("http:connections", "refused a connection: there are too many"));
   await listen(server, options);
   // If file descriptors run out, a new connection cannot be accepted; the others stay open.
-  server.on("error", (error: Error) => options.onTrouble("http:accept", `could not let somebody in: ${error.message}`));
+  server.on("error", (error: Error) =>
+    options.onTrouble("http:accept", `could not accept a connection: ${error.message}`),
+  );
   const { address, port } = server.address() as AddressInfo;
   const shown = address.includes(":") ? `[${address}]` : address;
   return {

@@ -13,12 +13,15 @@ export function readTokenFile(file: string): NamedToken[] {
     const bad = (reason: string, remedy: string): ProxyError =>
       new ProxyError("BAD_TOKENS", `${file}, line ${index + 1}: ${reason}`, remedy);
     const [name, token, ...rest] = text.split(/[ \t]+/);
-    if (token === undefined || rest.length > 0) throw bad("not a name and a token", "Write: name token");
-    if (!NAME.test(name)) throw bad("the name is none", "Use letters, digits and . _ @ -, at most 64");
-    if (!TOKEN.test(token)) throw bad("the token cannot stand in a header", "Use letters, digits and - . _ ~ + /");
+    if (token === undefined || rest.length > 0) throw bad("the line is not a name and a token", "Write: name token");
+    if (!NAME.test(name)) throw bad("the name is not valid", "Use letters, digits and . _ @ -, at most 64");
+    if (!TOKEN.test(token))
+      throw bad("the token has characters that a header cannot carry", "Use letters, digits and - . _ ~ + /");
     if (token.length < MIN_TOKEN) throw bad("the token is too short", `Use at least ${MIN_TOKEN} random characters`);
-    if (tokens.some((other) => other.name === name)) throw bad("the name is there twice", "Give each token its own");
-    if (tokens.some((other) => other.token === token)) throw bad("the token is there twice", "Give each name its own");
+    if (tokens.some((other) => other.name === name))
+      throw bad("the name is used twice", "Give each token its own name");
+    if (tokens.some((other) => other.token === token))
+      throw bad("the token is used twice", "Give each name its own token");
     tokens.push({ name, token });
   }
   if (tokens.length > 0) return tokens;
@@ -39,7 +42,7 @@ function readSecret(file: string): string {
   }
   try {
     const stats = fstatSync(descriptor);
-    if (!stats.isFile() || stats.size > MAX_FILE_BYTES) throw notReadable(file, "no file of tokens");
+    if (!stats.isFile() || stats.size > MAX_FILE_BYTES) throw notReadable(file, "it is not a file, or is too large");
     if (process.platform !== "win32" && (stats.mode & 0o077) !== 0) {
       throw new ProxyError(
         "BAD_TOKENS",

@@ -87,7 +87,11 @@ function settle(
     // A shortage on this machine says nothing about the server.
     if (OWN_WANTS.has(error.code ?? "")) {
       return reject(
-        new ConnectionError("NO_ROOM", "Connection failed: this machine has no room for it", error.message),
+        new ConnectionError(
+          "NO_ROOM",
+          "Connection failed: this machine has no free sockets, ports or memory",
+          error.message,
+        ),
       );
     }
     const isTls = ready === "secureConnect";

@@ -14,7 +14,7 @@ export function proxyFor(address: Address, env: NodeJS.ProcessEnv): Address | nu
     return parseAddress(text.includes("://") ? text : `http://${text}`);
   } catch (cause) {
     const remedy = `Give the variable ${name} a URL that begins with http:// or https://, or take it away`;
-    throw new ProxyError("BAD_UPSTREAM", `${name} names no proxy that can be used`, remedy, { cause });
+    throw new ProxyError("BAD_UPSTREAM", `${name} does not name a usable proxy`, remedy, { cause });
   }
 }
 
@@ -38,7 +38,7 @@ export function openTunnel(socket: Socket, proxy: Address, address: Address, tim
       head += chunk.toString("latin1");
       const end = head.indexOf("\r\n\r\n");
       if (end < 0) {
-        if (head.length > MAX_HEAD) fail("no end of its head");
+        if (head.length > MAX_HEAD) fail("the response head does not end");
         return;
       }
       socket.off("data", onData);

@@ -129,6 +129,6 @@ const NO_LIST = { code: -32000, message: "Invalid response" };
 
 /** The decision about a request whose subject peers may read differently. */
 const UNREADABLE: Decision = {
-  verdict: { do: "deny", error: { code: -32602, message: "Invalid params: it does not say what it is about" } },
+  verdict: { do: "deny", error: { code: -32602, message: "Invalid params: the name or URI is missing or ambiguous" } },
   rule: "names:unreadable",
 };

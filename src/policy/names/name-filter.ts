@@ -92,10 +92,10 @@ export function createNameFilter({ deny, allow, read, onHang = () => {} }: NameF
 }
 
 /** Reason for hiding: the text has readings that cannot be resolved. */
-export const NOT_READABLE = "(not readable in one way)";
+export const NOT_READABLE = "(ambiguous text)";
 
 /** Reason for hiding: a pattern did not finish on the text. */
-export const HANGS = "(a pattern does not end on it)";
+export const HANGS = "(pattern timed out)";
 
 /** The pattern that matches a text; null if none does, HANGS or NOT_CHECKED if that could not be found out. */
 type Run = (text: string) => string | null;

@@ -44,7 +44,7 @@ export function openAudit(options: AuditOptions): AuditLog {
   try {
     head = createHead(folder, key, chain.log, describeAuthor());
   } catch (error) {
-    warn(`a cut at the end of the audit log will not be noticed: ${(error as Error).message}`);
+    warn(`records that are cut from the end of the audit log will not be noticed: ${(error as Error).message}`);
   }
   return createAuditWriter({
     file,

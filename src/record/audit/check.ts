@@ -85,7 +85,7 @@ export function createChecker(key: AuditKey, findings: Findings): Checker {
     if (seq <= chain.seq) {
       const isMoved = chain.missing.some(([first, last]) => first <= seq && seq <= last);
       chain.bases.splice(2, 1, mac);
-      return doubt(chain, place, `record ${seq} of chain ${log} is ${isMoved ? "out of its place" : "here again"}`);
+      return doubt(chain, place, `record ${seq} of chain ${log} is ${isMoved ? "out of order" : "repeated"}`);
     }
     const expected = chain.seq + 1;
     const isGenuine =
@@ -220,11 +220,11 @@ const MAX_STRANGERS = 1000;
 const MAX_MISSING = 1000;
 
 function noRecord(bytes: number): string {
-  return bytes === 0 ? "an empty line" : `${bytes} bytes that are no line of the log, and no record accounts for them`;
+  return bytes === 0 ? "an empty line" : `${bytes} bytes that are not a line of the log, and that no record mentions`;
 }
 
 function begun(bytes: number): string {
-  return `${bytes} bytes of a line that was not finished. A later record accounts for them, but not for what they say`;
+  return `${bytes} bytes of an unfinished line. A later record confirms their number, but not their content`;
 }
 
 function missing(log: string, first: number, last: number, after = false): string {

@@ -72,7 +72,7 @@ export function createFindings(): Findings {
         run.finding.text = `records ${run.first} to ${seq} of chain ${log} were changed, up to ${showPlace(place)}`;
         return;
       }
-      const finding = keep(place, `record ${seq} of chain ${log} was changed or put in`);
+      const finding = keep(place, `record ${seq} of chain ${log} was changed or inserted`);
       if (finding !== null) runs.set(log, { finding, first: seq, next: seq + 1 });
     },
     note(text) {

@@ -91,7 +91,7 @@ function readSecret(file: string, onExposed: (text: string) => void): Buffer {
   try {
     const { mode } = fstatSync(descriptor);
     if ((mode & 0o077) !== 0 && process.platform !== "win32") {
-      onExposed(`others may read the audit key ${file}: chmod 600 it, and think of it as known`);
+      onExposed(`others may read the audit key ${file}: chmod 600 it, and treat the key as compromised`);
     }
     const bytes = Buffer.alloc(SECRET_BYTES + 1);
     for (let waited = 0; ; waited += 5) {

@@ -60,7 +60,7 @@ function open(file: string): number {
   } catch (cause) {
     throw notReadable(file, cause);
   }
-  throw notReadable(file, { code: "it is no file" });
+  throw notReadable(file, { code: "it is not a regular file" });
 }
 
 function notReadable(file: string, cause: unknown): ProxyError {

@@ -41,9 +41,10 @@ export function verifyAudit({ files, keyFile, now = Date.now }: VerifyOptions): 
   const known = [...heads, ...look()];
   if (unfinished !== null) judgeUnfinished(unfinished, known, checker, findings);
   judgeEnds(known, checker, findings);
-  for (const file of spoilt) findings.note(`${file} is not as its writer left it: it tells nothing about an end`);
+  for (const file of spoilt)
+    findings.note(`${file} was changed after it was written, so it cannot confirm where the log ends`);
   if (heads.length === 0) {
-    findings.note("nothing is known here of where this log ended: whole chains may have been removed from its end");
+    findings.note("this machine does not know where this log ended: whole chains may have been removed from its end");
   }
   const read = parts.map(({ file, records }) => ({ file, records }));
   return { files: read, ...checker.counts, chains: checker.chains.size, ...findings.list() };
@@ -92,7 +93,7 @@ function readAll(
 
 function noLog(file: string): ProxyError {
   const remedy = "None of its lines is a record: give a file that was written with --audit";
-  return new ProxyError("FILE_NOT_READABLE", `This is no audit log: ${file}`, remedy);
+  return new ProxyError("FILE_NOT_READABLE", `This is not an audit log: ${file}`, remedy);
 }
 
 /**
@@ -118,6 +119,7 @@ function judgeEnds(heads: readonly FoundHead[], checker: Checker, findings: Find
     if (head?.isLive === true) findings.note(`chain ${log} is still being written`);
     else if (head !== undefined || chain.isSealed) {
       findings.note(`chain ${log} ended without a closing record: its writer crashed or was killed`);
-    } else findings.note(`chain ${log} has no closing record, and nothing tells where it ended: it may have been cut`);
+    } else
+      findings.note(`chain ${log} has no closing record, and there is no note of where it ended: it may have been cut`);
   }
 }

@@ -70,12 +70,14 @@ export function createAuditWriter(options: WriterOptions): AuditLog {
   function settle(batch: Batch, written: number, error: NodeJS.ErrnoException | null): boolean {
     backlog.remove(batch.settle(written));
     if (written === batch.bytes.length) {
-      if (failure !== null) warn("the audit log is written again");
+      if (failure !== null) warn("the audit log can be written again");
       failure = null;
       return true;
     }
-    failure = error?.code ?? "ENOSPC"; // a short write means that the disk is full
-    complain(`the audit log cannot be written${because()}: ${backlog.unwritten} events wait, the rest will be lost`);
+    failure = error?.code ?? "ENOSPC"; // a write that stops short has met the end of the room
+    complain(
+      `the audit log cannot be written${because()}: ${backlog.unwritten} events are waiting, further events will be lost`,
+    );
     return false;
   }
 
@@ -192,7 +194,7 @@ export function createAuditWriter(options: WriterOptions): AuditLog {
 
   function add(event: AuditEvent): void {
     if (!backlog.add(event, failure ?? "backlog"))
-      return complain(`the audit log cannot keep up${because()}: events are being lost, and counted`);
+      return complain(`the audit log cannot keep up${because()}: events are being lost, and the log counts them`);
     if (timer === null && draining === null) schedule(FLUSH_MS);
     else if (backlog.length === MAX_BATCH_EVENTS && failure === null) schedule(0);
   }

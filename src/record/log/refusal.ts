@@ -24,12 +24,13 @@ export function describeRefusal(
   }
   if ((rule === "prompts" || rule === "resources") && about !== null) {
     const what = rule === "prompts" ? "prompt" : "resource";
-    const text = verdict === "deny" ? `refused a ${what} that is hidden` : `dropped news of a ${what} that is hidden`;
+    const text =
+      verdict === "deny" ? `refused a ${what} that is hidden` : `dropped a notification about a ${what} that is hidden`;
     return { level: "info", text, fields: { [what]: cut(about) } };
   }
   if (rule.startsWith("validate:") && turn.answers !== undefined) {
     const { method, subject } = turn.answers;
-    const text = "replaced an answer from the server by an error: it is not what it should be";
+    const text = "replaced a response from the server by an error: the response does not have the required form";
     const fields = { method: method.name, ...(subject === null ? {} : { about: cut(subject) }), why };
     return { text, fields };
   }
@@ -47,7 +48,7 @@ export function describeRefusal(
   }
   const begins = rule === "strict:not-json" ? readBanner(message) : null;
   if (begins === null) return { text: `${did} a message from the ${sender(message.direction)}` };
-  const text = "dropped a line from the server that is no message: what it has to tell people belongs on stderr";
+  const text = "dropped a line from the server that is not a message: servers must write log output to stderr";
   return { text, fields: { begins } };
 }
 

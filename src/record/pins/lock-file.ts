@@ -46,7 +46,8 @@ export function openLockFile(path: string): LockFile {
       const release = await takeLock(busy, { timeoutMs: MAX_WAIT_MS }).catch((cause: unknown) => {
         throw notWritable(path, cause);
       });
-      if (release === null) throw notWritable(path, new Error(`${busy} says that somebody else is at work`));
+      if (release === null)
+        throw notWritable(path, new Error(`${busy} exists: another process is using the lock file`));
       try {
         // Read only now, because another process may have written before.
         const servers = readServers(path);
@@ -70,7 +71,7 @@ function readServers(path: string): Servers {
   const text = readText(path);
   if (text === null) return new Map();
   // Strict parsing: a duplicate name, for example after a merge, has two meanings.
-  if (scan(whole(Buffer.from(text))).fault !== null) throw damaged(path, "it is no JSON that everyone reads alike");
+  if (scan(whole(Buffer.from(text))).fault !== null) throw damaged(path, "it is not valid JSON, or is ambiguous");
   const value: unknown = JSON.parse(text);
   if (!isObject(value) || !isObject(value["servers"])) throw damaged(path, "it has no servers");
   if (value["version"] !== 1) throw damaged(path, "its version is not 1");
@@ -104,7 +105,8 @@ function readText(path: string): string | null {
   }
   try {
     const stats = fstatSync(descriptor);
-    if (!stats.isFile() || stats.size > MAX_FILE_BYTES) throw damaged(path, "it is too large, or no file");
+    if (!stats.isFile() || stats.size > MAX_FILE_BYTES)
+      throw damaged(path, "it is too large, or is not a regular file");
     return readFileSync(descriptor, "utf8");
   } finally {
     closeSync(descriptor);

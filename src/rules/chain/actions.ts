@@ -66,7 +66,7 @@ export function perform(
       return changeResult(walk, name, action.field, action.value);
     case "transform": {
       const change = transformed(walk, action, transforms);
-      if (change === undefined) return fail(walk, name, "its transform was not made ready");
+      if (change === undefined) return fail(walk, name, "its transform was not loaded");
       return change instanceof Promise ? applyLater(walk, name, change) : apply(walk, name, change);
     }
     case "log":
@@ -87,7 +87,7 @@ export function perform(
       return limit(walk, rule, action);
     case "set_state":
       if (!walk.session.note(action.key, action.value === null ? undefined : action.value))
-        fail(walk, name, "there is no room for more state in this session");
+        fail(walk, name, "there is no space left for more state in this session");
       return;
     case "hide":
       return apply(walk, name, hideElements(stop.message, stop.view, compiled, look.work));
@@ -207,7 +207,7 @@ async function ask(walk: Walk, rule: Rule, action: ActionOf<"webhook"> | ActionO
       return refuse(walk, name, { code: BLOCKED, message, data: { rule: rule.id, action: action.does } });
     }
     case "modify":
-      if (walk.stop.isInner) return fail(walk, name, "what is inside another message cannot be changed from outside");
+      if (walk.stop.isInner) return fail(walk, name, "a message inside another one cannot be changed here");
       return apply(walk, name, followMessage(walk.turn.message, verdict.message));
   }
 }

@@ -134,7 +134,8 @@ export function createChain(options: ChainOptions): Chain {
   }
 
   function visitInside(walk: Walk, stops: Awaited<ReturnType<typeof stopsInside>>): void | Promise<void> {
-    if (stops === "unclear") return fail(walk, "chain:unclear", "peers could see different messages inside it");
+    if (stops === "unclear")
+      return fail(walk, "chain:unclear", "it is ambiguous: peers could read different messages in it");
     return inOrder(
       () => (isRefused(walk) ? 0 : stops.length),
       (nth) => {
@@ -147,7 +148,8 @@ export function createChain(options: ChainOptions): Chain {
   }
 
   function visit(walk: Walk, stops: Awaited<ReturnType<typeof stopsInside>>, nth: number): void | Promise<void> {
-    if (stops === "unclear") return fail(walk, "chain:unclear", "peers could see different messages inside it");
+    if (stops === "unclear")
+      return fail(walk, "chain:unclear", "it is ambiguous: peers could read different messages in it");
     standAt(walk, stops[nth]);
     return judgeStop(walk);
   }

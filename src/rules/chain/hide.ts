@@ -41,7 +41,7 @@ function listForm(key: string, ...names: string[]): ListForm {
  */
 export function hideElements(message: Message, view: View, compiled: CompiledRule, work: Work): Change {
   const lists = judgeElements(message, view, compiled, work);
-  if (lists === "unclear") return problem("peers could see different lists in it");
+  if (lists === "unclear") return problem("it is ambiguous: peers could read different lists in it");
   if (lists.length === 0) return NO_CHANGE;
   const edits: Edit[] = [];
   for (const elements of lists)

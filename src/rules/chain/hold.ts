@@ -94,8 +94,8 @@ const MAX_REASON_CHARACTERS = 500;
 
 /** The edits that turn a message into the one that a person wrote. */
 function changeTo({ turn, stop }: Walk, message: Buffer): Change {
-  if (stop.isInner) return problem("what is inside another message cannot be changed from outside");
-  if (scan(whole(message)).fault !== null) return problem("it is not JSON that everyone reads alike");
+  if (stop.isInner) return problem("a message inside another one cannot be changed here");
+  if (scan(whole(message)).fault !== null) return problem("it is not valid JSON, or is ambiguous");
   const start = skipSpace(message, 0);
   if (message[start] !== OPEN_OBJECT) return problem("it is not a JSON object");
   return followMessage(turn.message, { bytes: message, span: { start, end: message.length } });

@@ -21,11 +21,12 @@ export function apply(walk: Walk, rule: string, change: Change): void | Promise<
   if (change.edits.length === 0) return;
   const { message } = walk.turn;
   walk.rewritten += message.end - message.start;
-  if (walk.rewritten > MAX_REWRITTEN_BYTES) return fail(walk, rule, "it is too large to be changed so often");
+  if (walk.rewritten > MAX_REWRITTEN_BYTES) return fail(walk, rule, "it is too large to be changed this many times");
   const changed = openMessage(whole(splice(message, change.edits)), message.direction, "allow");
   // A changed message is read again as a whole.
   spend(walk.look.work, walkSteps(2 * (changed.end - changed.start)) + STEPS_PER_SET_KEY * lastScan().setKeys);
-  if (changed.envelope.kind !== message.envelope.kind) return fail(walk, rule, "what came of it is no such message");
+  if (changed.envelope.kind !== message.envelope.kind)
+    return fail(walk, rule, "after the change it is not the same kind of message");
   walk.isDetached = true;
   walk.changedBy = rule;
   return replace(walk, changed);
@@ -55,7 +56,8 @@ function replace(walk: Walk, message: Message): void | Promise<void> {
   standAt(walk, outerStop(walk.turn, walk.session, walk.chain));
   if (walk.inner < 0) return;
   return whenKnown(stopsInside(walk), (stops) => {
-    if (stops === "unclear" || walk.inner >= stops.length) throw new Error("what was inside is there no more");
+    if (stops === "unclear" || walk.inner >= stops.length)
+      throw new Error("the change removed a message inside this one that was still to be judged");
     standAt(walk, stops[walk.inner]);
   });
 }

@@ -41,7 +41,8 @@ async function runTogether(walk: Walk, some: readonly Step[]): Promise<void> {
   for (const [nth, answer] of answers.entries()) {
     if (answer === undefined || answer === null) continue;
     const changes = "change" in answer && !("edits" in answer.change && answer.change.edits.length === 0);
-    if (changes && hasChanged) return fail(walk, some[nth].name, "two interceptors changed a message at a time");
+    if (changes && hasChanged)
+      return fail(walk, some[nth].name, "two interceptors that ran at the same time both changed the message");
     hasChanged ||= changes;
     await follow(walk, some[nth], answer);
     if (walk.isAnew) return; // the others have judged the earlier version of the message

@@ -110,8 +110,8 @@ export function refuse(walk: Walk, rule: string, error: WireError): void {
 
 /** Reports that something went wrong while judging. */
 export function complain({ services, isStopped }: Walk, rule: string, text: string): void {
-  if (isStopped) return; // it failed because it was aborted, not because of the policy
-  services.report("warn", rule, `the policy could not be followed: ${text}`);
+  if (isStopped) return; // it was not the policy's fault
+  services.report("warn", rule, `the policy could not be applied: ${text}`);
   services.count("failed", { rule });
 }
 
@@ -165,4 +165,5 @@ function noteTaken({ charged, services }: Walk, rule: string, key: LimitKey, tak
   return taken;
 }
 
-const NO_ROOM = "refused: more keys are counted than there is room for, until the windows of others are over";
+const NO_ROOM =
+  "refused: too many different keys are counted at once; there is space again when the windows of other keys end";

@@ -35,11 +35,11 @@ export function readPointer(text: string): PatchPath | null {
 const INDEX = /^(?:0|[1-9]\d{0,8})$/;
 
 function readOperation(operation: Json): PatchOperation | string {
-  if (operation === null || typeof operation !== "object" || Array.isArray(operation)) return "it is no object";
+  if (operation === null || typeof operation !== "object" || Array.isArray(operation)) return "it is not an object";
   const { path, from, value, ...rest } = operation as { readonly [key: string]: Json | undefined };
   const op = typeof rest["op"] === "string" ? rest["op"] : "";
   const target = readPath(path);
-  if (target === null) return "its path is no JSON Pointer";
+  if (target === null) return "its path is not a JSON Pointer";
   switch (op) {
     case "add":
     case "replace":
@@ -55,7 +55,7 @@ function readOperation(operation: Json): PatchOperation | string {
       return op === "move" && isInside ? "nothing can be moved into itself" : { op, from: source, path: target };
     }
     default:
-      return "its op is none of add, remove, replace, move, copy and test";
+      return "its op is not add, remove, replace, move, copy or test";
   }
 }
 

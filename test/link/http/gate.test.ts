@@ -59,13 +59,13 @@ describe("a file of tokens", () => {
   });
 
   test.each([
-    ["ada", "line 1: not a name and a token"],
-    ["\nada 0123456789abcdef more", "line 2: not a name and a token"],
-    ["a\u001b[0m 0123456789abcdef", "line 1: the name is none"],
-    ["ada 0123456789abcdé0", "line 1: the token cannot stand in a header"],
+    ["ada", "line 1: the line is not a name and a token"],
+    ["\nada 0123456789abcdef more", "line 2: the line is not a name and a token"],
+    ["a\u001b[0m 0123456789abcdef", "line 1: the name is not valid"],
+    ["ada 0123456789abcdé0", "line 1: the token has characters that a header cannot carry"],
     ["ada 0123456789abcde", "line 1: the token is too short"],
-    ["a 0123456789abcdef\na 1123456789abcdef", "line 2: the name is there twice"],
-    ["a 0123456789abcdef\nb 0123456789abcdef", "line 2: the token is there twice"],
+    ["a 0123456789abcdef\na 1123456789abcdef", "line 2: the name is used twice"],
+    ["a 0123456789abcdef\nb 0123456789abcdef", "line 2: the token is used twice"],
     ["# nobody", "has no tokens"],
   ])("is refused where it is %j", (text, reason) => {
     const file = write(text);

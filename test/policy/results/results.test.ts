@@ -85,7 +85,7 @@ describe("one that is not becomes an error, and the log says why", () => {
     const relay = await begin();
     expect(await answered(relay, method, { result: result as object })).toBe(INVALID);
     expect(relay.said.at(-1)).toContain(
-      `warn  replaced an answer from the server by an error: it is not what it should be rule="validate:result" ` +
+      `warn  replaced a response from the server by an error: the response does not have the required form rule="validate:result" ` +
         `method="${lastMethod}"`,
     );
     expect(relay.said.at(-1)).toContain(`why="${why}`);

@@ -311,8 +311,8 @@ describe("the backlog", () => {
       reason: "ENOSPC",
     });
     expect(warnings).toEqual([
-      "the audit log cannot be written (ENOSPC): 2 events wait, the rest will be lost",
-      "the audit log is written again",
+      "the audit log cannot be written (ENOSPC): 2 events are waiting, further events will be lost",
+      "the audit log can be written again",
     ]);
   });
 
@@ -323,7 +323,7 @@ describe("the backlog", () => {
     const since = performance.now();
     for (let id = 0; id < 1000; id++) log.write(event());
     expect(performance.now() - since).toBeLessThan(2000);
-    expect(warnings).toEqual(["the audit log cannot keep up: events are being lost, and counted"]);
+    expect(warnings).toEqual(["the audit log cannot keep up: events are being lost, and the log counts them"]);
     log.close();
   });
 
@@ -383,10 +383,12 @@ describe("heads", () => {
     mkdirSync(join(folder, "state"));
     writeFileSync(join(folder, "state", "audit"), "a file where the folder should be");
     chain(1);
-    expect(warnings).toEqual([expect.stringMatching(/^a cut at the end of the audit log will not be noticed: E/)]);
+    expect(warnings).toEqual([
+      expect.stringMatching(/^records that are cut from the end of the audit log will not be noticed: E/),
+    ]);
     expect(verify()).toMatchObject({
       findings: [],
-      notes: ["nothing is known here of where this log ended: whole chains may have been removed from its end"],
+      notes: ["this machine does not know where this log ended: whole chains may have been removed from its end"],
     });
     expect(readFileSync(join(folder, "state", "audit"), "utf8")).toMatch(/^a file/);
   });

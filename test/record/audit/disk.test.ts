@@ -29,7 +29,7 @@ function contents(file: string): number[] {
   );
 }
 
-const ofTorn: unknown = expect.stringMatching(/^line \d+: \d+ bytes of a line that was not finished\. A later record/);
+const ofTorn: unknown = expect.stringMatching(/^line \d+: \d+ bytes of an unfinished line\. A later record/);
 
 describe("a full disk", () => {
   test("does not hold anyone up, is told once a minute, and what did not fit is counted when there is room", async () => {
@@ -42,15 +42,17 @@ describe("a full disk", () => {
       await log.flush();
       time += 1000;
     }
-    expect(desk.warnings).toEqual(["the audit log cannot be written (ENOSPC): 1 events wait, the rest will be lost"]);
+    expect(desk.warnings).toEqual([
+      "the audit log cannot be written (ENOSPC): 1 events are waiting, further events will be lost",
+    ]);
     time += 60_000;
     log.write(event({ id: "11", time }));
     expect(desk.warnings.slice(1)).toEqual([
-      "the audit log cannot keep up (ENOSPC): events are being lost, and counted",
+      "the audit log cannot keep up (ENOSPC): events are being lost, and the log counts them",
     ]);
     disk.room = Infinity;
     await log.flush();
-    expect(desk.warnings.slice(2)).toEqual(["the audit log is written again"]);
+    expect(desk.warnings.slice(2)).toEqual(["the audit log can be written again"]);
     log.write(event({ id: "12" }));
     log.close();
     expect(contents(desk.file)).toEqual([1, 2, 3, -8, 12]);
@@ -122,7 +124,7 @@ describe("a full disk", () => {
     desk.chain(1);
     desk.replace([desk.lines()[0], '{"log":"x', ...desk.lines().slice(1)]);
     expect(desk.verify().findings).toEqual([
-      { where: "line 2", text: "9 bytes that are no line of the log, and no record accounts for them" },
+      { where: "line 2", text: "9 bytes that are not a line of the log, and that no record mentions" },
     ]);
   });
 
@@ -170,7 +172,7 @@ describe("a full disk", () => {
         for (const log of logs) log.close();
         const report = desk.verify();
         expect(report.findings).toEqual([]);
-        expect(report.notes.filter((note) => !/were lost between|that was not finished/.test(note))).toEqual([]);
+        expect(report.notes.filter((note) => !/were lost between|of an unfinished line/.test(note))).toEqual([]);
         const records = wholeRecords(readFileSync(desk.file, "utf8"));
         for (const { log, events, lost } of records.filter(({ type }) => type === "close")) {
           const own = records.filter((record) => record["log"] === log);
@@ -211,7 +213,7 @@ describe.skipIf(!existsSync("/dev/full"))("/dev/full", () => {
     await log.flush();
     log.close();
     expect(desk.warnings).toEqual([
-      "the audit log cannot be written (ENOSPC): 100 events wait, the rest will be lost",
+      "the audit log cannot be written (ENOSPC): 100 events are waiting, further events will be lost",
       "the audit log was not closed (ENOSPC): 100 events are not in it",
     ]);
   });
@@ -288,7 +290,7 @@ describe.skipIf(!shell("prlimit --version"))("a limit on the size of files", () 
     shell(`prlimit --pid ${pid} --fsize=unlimited`);
     writeFileSync(sign("lifted"), "");
     expect(await ended).toMatch(
-      /^the audit log cannot be written \(ENOSPC\): 1\d events wait, the rest will be lost\nthe audit log is written again\n$/,
+      /^the audit log cannot be written \(ENOSPC\): 1\d events are waiting, further events will be lost\nthe audit log can be written again\n$/,
     );
     expect(desk.lines().some((line) => line.includes('"torn":['))).toBe(true);
     expect(contents(desk.file)).toEqual(Array.from({ length: 20 }, (_, index) => index + 1));

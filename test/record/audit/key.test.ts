@@ -56,7 +56,7 @@ test("a key that others may read is used, with a warning", () => {
   chmodSync(file, 0o644);
   const warnings: string[] = [];
   ensureAuditKey(file, (text) => warnings.push(text));
-  expect(warnings).toEqual([`others may read the audit key ${file}: chmod 600 it, and think of it as known`]);
+  expect(warnings).toEqual([`others may read the audit key ${file}: chmod 600 it, and treat the key as compromised`]);
 });
 
 test("a key that is cut short is no key", () => {

@@ -81,7 +81,7 @@ test("a process that is killed leaves a chain without an end, which is no tamper
   });
   // The next writer vouches for the chain, and accounts for the line.
   desk.chain(1);
-  const torn = expect.stringMatching(/^line 12: 18 bytes of a line that was not finished\./) as string;
+  const torn = expect.stringMatching(/^line 12: 18 bytes of an unfinished line\./) as string;
   expect(desk.verify()).toMatchObject({ findings: [], notes: [torn, ...crashed], records: 14 });
   desk.replace(desk.lines().toSpliced(10, 1));
   expect(desk.verify().findings).toMatchObject([
@@ -99,7 +99,7 @@ test("a writer goes on after the unfinished line of another that died", async ()
   log.write(event());
   log.close();
   expect(desk.lines().slice(1, 3)).toEqual(['{"log":"unfinished', expect.stringContaining('"torn":[18]')]);
-  const torn = expect.stringMatching(/^line 2: 18 bytes of a line that was not finished\./) as string;
+  const torn = expect.stringMatching(/^line 2: 18 bytes of an unfinished line\./) as string;
   expect(desk.verify()).toMatchObject({ findings: [], notes: [torn], records: 5 });
 });
 

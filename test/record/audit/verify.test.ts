@@ -70,17 +70,17 @@ describe("tampering", () => {
     [
       "an edited line",
       (list) => list.with(2, list[2].replace('"echo"', '"rm"')),
-      ["line 3: record 2 of chain A was changed or put in"],
+      ["line 3: record 2 of chain A was changed or inserted"],
     ],
     [
       "an edited mac",
       (list) => list.with(2, `${list[2].slice(0, -3)}${list[2].at(-3) === "x" ? "y" : "x"}"}`),
-      ["line 3: record 2 of chain A was changed or put in"],
+      ["line 3: record 2 of chain A was changed or inserted"],
     ],
     [
       "an edited opening record",
       (list) => list.with(0, list[0].replace("seals", "seels")),
-      ["line 1: record 0 of chain A was changed or put in"],
+      ["line 1: record 0 of chain A was changed or inserted"],
     ],
     ["a removed line", (list) => without(list, 2), ["line 3: record 2 of chain A is missing before it"]],
     [
@@ -89,26 +89,26 @@ describe("tampering", () => {
       ["line 8: record 1 of chain B is missing before it", "line 9: record 1 of chain C is missing before it"],
     ],
     ["the first line removed", (list) => without(list, 0), ["line 1: record 0 of chain A is missing before it"]],
-    ["a line twice", (list) => list.toSpliced(3, 0, list[2]), ["line 4: record 2 of chain A is here again"]],
+    ["a line twice", (list) => list.toSpliced(3, 0, list[2]), ["line 4: record 2 of chain A is repeated"]],
     [
       "a whole chain again at the end",
       (list) => [...list, ...list.slice(0, 5)],
-      [0, 1, 2, 3, 4].map((seq) => `line ${18 + seq}: record ${seq} of chain A is here again`),
+      [0, 1, 2, 3, 4].map((seq) => `line ${18 + seq}: record ${seq} of chain A is repeated`),
     ],
     [
       "a forged line put in",
       (list) => list.toSpliced(2, 0, list[2].replace('"echo"', '"rm"')),
-      ["line 3: record 2 of chain A was changed or put in", "line 4: record 2 of chain A is here again"],
+      ["line 3: record 2 of chain A was changed or inserted", "line 4: record 2 of chain A is repeated"],
     ],
     [
       "a forged line with a mac of its own put in",
       (list) => list.toSpliced(2, 0, `${list[2].replace("echo", "rm").slice(0, -26)}${"x".repeat(24)}"}`),
-      ["line 3: record 2 of chain A was changed or put in", "line 4: record 2 of chain A is here again"],
+      ["line 3: record 2 of chain A was changed or inserted", "line 4: record 2 of chain A is repeated"],
     ],
     [
       "two lines of a chain in the wrong order",
       (list) => swap(list, 1, 2),
-      ["line 2: record 1 of chain A is missing before it", "line 3: record 1 of chain A is out of its place"],
+      ["line 2: record 1 of chain A is missing before it", "line 3: record 1 of chain A is out of order"],
     ],
     [
       "the end of the last chain cut",
@@ -144,29 +144,29 @@ describe("tampering", () => {
     [
       "a line that is no record",
       (list) => list.toSpliced(4, 0, "hello"),
-      ["line 5: 5 bytes that are no line of the log, and no record accounts for them"],
+      ["line 5: 5 bytes that are not a line of the log, and that no record mentions"],
     ],
     ["an empty line", (list) => list.toSpliced(4, 0, ""), ["line 5: an empty line"]],
     [
       "a very long line",
       (list) => list.toSpliced(4, 0, "x".repeat(3_000_000)),
-      ["line 5: 3000000 bytes that are no line of the log, and no record accounts for them"],
+      ["line 5: 3000000 bytes that are not a line of the log, and that no record mentions"],
     ],
     [
       "something before a record on its line",
       (list) => list.with(2, `x${list[2]}`),
-      ["line 3: 1 bytes that are no line of the log, and no record accounts for them"],
+      ["line 3: 1 bytes that are not a line of the log, and that no record mentions"],
     ],
     [
       "two records on one line",
       (list) => list.toSpliced(2, 2, list[2] + list[3]),
-      [expect.stringMatching(/^line 3: \d+ bytes that are no line of the log/) as string],
+      [expect.stringMatching(/^line 3: \d+ bytes that are not a line of the log/) as string],
     ],
     [
       "other line ends",
       (list) => list.slice(0, 1).map((line) => `${line}\r`),
       [
-        expect.stringMatching(/^line 1: \d+ bytes that are no line of the log/) as string,
+        expect.stringMatching(/^line 1: \d+ bytes that are not a line of the log/) as string,
         "chain D is missing: it had 4 records",
       ],
     ],
@@ -239,7 +239,7 @@ async function appended(scrap: (line: string) => string): Promise<{ findings: st
 const forge = (line: string): string => line.replace('"seq":1', '"seq":2').replace('"echo"', '"rm"');
 
 describe("what a writer finds at the end of the file", () => {
-  const strange = "bytes that are no line of the log, and no record accounts for them";
+  const strange = "bytes that are not a line of the log, and that no record mentions";
 
   test.each<[string, (line: string) => string]>([
     ["a whole event without a mac", (line) => `${forge(line).slice(0, -34)}}`],
@@ -265,7 +265,7 @@ describe("what a writer finds at the end of the file", () => {
       const { findings, notes } = await appended((line) => forge(line).slice(0, length));
       expect(findings).toEqual([]);
       expect(notes).toEqual([
-        `line 6: ${length} bytes of a line that was not finished. A later record accounts for them, but not for what they say`,
+        `line 6: ${length} bytes of an unfinished line. A later record confirms their number, but not their content`,
       ]);
     }
   });
@@ -381,7 +381,7 @@ describe("ends", () => {
     own.chain(2);
     const names = [String(own.records()[0]["log"])];
     const nothingKnown =
-      "nothing is known here of where this log ended: whole chains may have been removed from its end";
+      "this machine does not know where this log ended: whole chains may have been removed from its end";
     mkdirSync(join(own.folder, "elsewhere"));
     const keyFile = join(own.folder, "elsewhere", "key");
     copyFileSync(own.keyFile, keyFile);
@@ -392,7 +392,7 @@ describe("ends", () => {
     const cut = verifyAudit({ files: [own.file], keyFile });
     expect(cut.findings).toEqual([]);
     expect(notes(cut, names)).toEqual([
-      "chain A has no closing record, and nothing tells where it ended: it may have been cut",
+      "chain A has no closing record, and there is no note of where it ended: it may have been cut",
       nothingKnown,
     ]);
   });
@@ -419,7 +419,7 @@ describe("ends", () => {
     writeFileSync(notes, "buy milk\nwater the plants\n");
     for (const files of [[notes], [notes, own.file]]) {
       expect(() => verifyAudit({ files, keyFile: own.keyFile })).toThrow(
-        expect.objectContaining({ code: "FILE_NOT_READABLE", message: `This is no audit log: ${notes}` }),
+        expect.objectContaining({ code: "FILE_NOT_READABLE", message: `This is not an audit log: ${notes}` }),
       );
     }
     // Something was done to this one.
@@ -445,8 +445,8 @@ describe("ends", () => {
     expect(own.verify()).toMatchObject({
       findings: [],
       notes: [
-        `${head} is not as its writer left it: it tells nothing about an end`,
-        "nothing is known here of where this log ended: whole chains may have been removed from its end",
+        `${head} was changed after it was written, so it cannot confirm where the log ends`,
+        "this machine does not know where this log ended: whole chains may have been removed from its end",
       ],
     });
   });
@@ -460,7 +460,7 @@ describe("ends", () => {
     expect(() => verifyAudit({ files: [own.folder], keyFile: own.keyFile })).toThrow(
       expect.objectContaining({
         code: "FILE_NOT_READABLE",
-        remedy: "it is no file: check the path and its permissions",
+        remedy: "it is not a regular file: check the path and its permissions",
       }),
     );
     rmSync(own.keyFile);
@@ -486,7 +486,7 @@ describe("a log of an earlier version", () => {
     expect(own.verify()).toMatchObject({ findings: [], records: 7, chains: 1 });
     writeFileSync(own.file, old.replace("delete_everything", "list_notes"));
     expect(found(own.verify())).toEqual([
-      expect.stringMatching(/^line 4: record 3 of chain .* was changed or put in$/),
+      expect.stringMatching(/^line 4: record 3 of chain .* was changed or inserted$/),
     ]);
   });
 

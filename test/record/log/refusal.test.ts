@@ -24,8 +24,7 @@ test("a refused call is logged with the tool's name, which cannot drive a termin
 test("of what a server writes for people where messages belong, the first words are shown", async () => {
   const { server, said } = stage(OPEN);
   await server("\u001B[32mListening on port 3000, with the key hunter2 in my pocket\n", "ready \u{1F680}\n");
-  const dropped =
-    "warn  dropped a line from the server that is no message: what it has to tell people belongs on stderr";
+  const dropped = "warn  dropped a line from the server that is not a message: servers must write log output to stderr";
   expect(said).toEqual([
     String.raw`${dropped} rule="strict:not-json" begins="\u001b[32mListening on port 3000, with the ke…"`,
     `${dropped} rule="strict:not-json" begins="ready \u{1F680}"`,

@@ -172,7 +172,7 @@ describe("what cannot be judged", () => {
     const long = call(1, "t", { text: "a".repeat(300_000) });
     await client(long);
     expect(heard("server")).toBe(long);
-    expect(effects.said.join()).toContain("could not be followed");
+    expect(effects.said.join()).toContain("could not be applied");
   });
 
   test("an edit that cannot be made blocks", async () => {

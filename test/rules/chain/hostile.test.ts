@@ -220,7 +220,7 @@ describe("a server that wants to keep us busy", () => {
     const inputRequests = Object.fromEntries(asked) as object;
     await server(result(1, { resultType: "input_required", inputRequests, padding: "a".repeat(4_000_000) }));
     expect(heard("client")).toContain('"data":{"rule":"cap","action":"block"}');
-    expect(effects.said.join()).toContain("too large to be changed so often");
+    expect(effects.said.join()).toContain("too large to be changed this many times");
     await client(call(2, "a"));
     await server(result(2, { resultType: "input_required", inputRequests }));
     expect(heard("client").match(/"maxTokens":100/g)).toHaveLength(30);
@@ -245,7 +245,7 @@ describe("a client that invents keys", () => {
     heard("client");
     await client(call(99, "a", { user: "me" }));
     expect(heard("client")).toContain("Rate limit exceeded");
-    expect(effects.said.join()).toContain("more keys are counted than there is room for");
+    expect(effects.said.join()).toContain("too many different keys are counted at once");
     time = 60_000;
     await client(call(100, "a", { user: "me" }));
     expect(heard("server")).toContain('"id":100');

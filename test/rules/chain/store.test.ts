@@ -88,7 +88,7 @@ describe("a store that cannot be reached", () => {
           `{"jsonrpc":"2.0","id":${id},"error":{"code":-32001,"message":"Blocked by policy","data":{"rule":"store","action":"block"}}}`,
       ),
     );
-    expect(said).toContain("warn chain:store the policy could not be followed: the store cannot be reached");
+    expect(said).toContain("warn chain:store the policy could not be applied: the store cannot be reached");
   });
 
   test("lets pass what the rules let pass that do not need it, where that is asked for", async () => {

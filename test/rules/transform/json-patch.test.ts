@@ -63,7 +63,7 @@ describe("what cannot be applied is not applied at all", () => {
     ['{"a":[]}', { op: "add", path: "/a/1", value: 1 }, "cannot: operation 1, add: the array is too short"],
     ['{"a":[]}', { op: "add", path: "/a/x", value: 1 }, "cannot: operation 1, add: there is nothing to add it to"],
     ['{"a":[]}', { op: "add", path: "/a/01", value: 1 }, "cannot: operation 1, add: there is nothing to add it to"],
-    ['{"a":"x"}', { op: "add", path: "/a/-", value: 1 }, "cannot: operation 1, add: /a is no object"],
+    ['{"a":"x"}', { op: "add", path: "/a/-", value: 1 }, "cannot: operation 1, add: /a is not an object"],
     ["{}", { op: "copy", from: "/a", path: "/b" }, "cannot: operation 1, copy: there is no such value"],
     [
       '{"a":9007199254740993}',
@@ -78,16 +78,16 @@ describe("what cannot be applied is not applied at all", () => {
 
 test("a patch that is none is told by its operation", () => {
   const bad: [Json, string][] = [
-    [7, "it is no object"],
-    [{ op: "add", path: "a", value: 1 }, "its path is no JSON Pointer"],
-    [{ op: "add", path: "/~2", value: 1 }, "its path is no JSON Pointer"],
-    [{ op: "add", path: "/__proto__/x", value: 1 }, "its path is no JSON Pointer"],
+    [7, "it is not an object"],
+    [{ op: "add", path: "a", value: 1 }, "its path is not a JSON Pointer"],
+    [{ op: "add", path: "/~2", value: 1 }, "its path is not a JSON Pointer"],
+    [{ op: "add", path: "/__proto__/x", value: 1 }, "its path is not a JSON Pointer"],
     [{ op: "add", path: "/a" }, "add needs a value"],
     [{ op: "move", path: "/a" }, "move needs a JSON Pointer in from"],
     [{ op: "move", from: "/a", path: "/a/b" }, "nothing can be moved into itself"],
     [{ op: "remove", path: "" }, "the whole of it cannot be removed"],
-    [{ op: "increase", path: "/a" }, "its op is none of add, remove, replace, move, copy and test"],
-    [{ path: "/a" }, "its op is none of add, remove, replace, move, copy and test"],
+    [{ op: "increase", path: "/a" }, "its op is not add, remove, replace, move, copy or test"],
+    [{ path: "/a" }, "its op is not add, remove, replace, move, copy or test"],
   ];
   for (const [operation, why] of bad) {
     expect(patched("{}", { op: "test", path: "", value: {} }, operation)).toBe(`bad: operation 2: ${why}`);
