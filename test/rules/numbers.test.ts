@@ -77,6 +77,6 @@ test("a number of a policy file is what it is written as", () => {
 
 test("what is beyond comparison is said to be", () => {
   expect(() => compareNumbers("1e999999999999999", "1")).toThrow(Unjudgeable);
-  expect(() => decimalOf(Number.POSITIVE_INFINITY)).toThrow("no number");
-  expect(() => decimalOf(Number.NaN)).toThrow("no number");
+  expect(() => decimalOf(Number.POSITIVE_INFINITY)).toThrow("not a number");
+  expect(() => decimalOf(Number.NaN)).toThrow("not a number");
 });

@@ -105,7 +105,7 @@ describe("what may not be written into a policy", () => {
   test.each([
     ["set-param-proto", "set_param: { field: __proto__.polluted, value: true }", "__proto__ cannot be part of a field"],
     ["set-param-constructor", "set_param: { field: constructor.prototype.x, value: 1 }", "constructor cannot be part"],
-    ["webhook-template-url", 'webhook: { url: "http://${param.arguments.host}/x" }', "is of a message"],
+    ["webhook-template-url", 'webhook: { url: "http://${param.arguments.host}/x" }', "depends on a message"],
     ["script-env-newline", 'run_script: { path: ./check, args: ["a\\0b"] }', "args[0]"],
   ])("%s", async (name, action, complaint) => {
     take(name);
