@@ -13,7 +13,7 @@ export type { OwnAuth, OwnSettings } from "./config/merge-settings.ts";
 export type { PolicySettings } from "./config/settings.ts";
 export { parsePattern, parsePatternList, type Pattern } from "./policy/patterns.ts";
 export type { UpstreamConnection } from "./proxy/connection.ts";
-export type { ConversationEnd, ClientSide } from "./proxy/conversation.ts";
+export type { ConversationEnd, ClientStreams } from "./proxy/conversation.ts";
 export type { ProxyHappening, ProxyObserver } from "./proxy/happenings.ts";
 export { inspectTools, type InspectOptions, type InspectReport, type ToolReport } from "./proxy/inspect.ts";
 export type { StartProgress } from "./proxy/patience.ts";

@@ -2,7 +2,8 @@ import { OWN_REVISION } from "../message/protocol.ts";
 import { askRule, compileRules, expressionsIn } from "../rules/compiled-rule.ts";
 import type { CelTest } from "../rules/cel.ts";
 import type { Part } from "../rules/fields.ts";
-import type { Rule, RuleAction } from "../rules/rule.ts";
+import { isWatching } from "../rules/action-traits.ts";
+import type { Rule } from "../rules/rule.ts";
 import { beginLook, type RuleView } from "../rules/view.ts";
 import type { InterceptorSettings } from "../rules/settings.ts";
 import type { Page } from "./page.ts";
@@ -15,6 +16,7 @@ import type { Page } from "./page.ts";
 export function warnOfUnjudged(rules: readonly Rule[], { onError }: InterceptorSettings["chain"], page: Page): void {
   if (onError === "allow") return;
   for (const rule of rules) {
+    // A rule whose actions only observe does not refuse messages that it cannot judge.
     if (rule.mode !== "on" || rule.actions.every(isWatching)) continue;
     const doubt = expressionsIn([rule]).length === 0 ? null : findDoubt(rule, page);
     if (doubt === null) continue;
@@ -23,11 +25,6 @@ export function warnOfUnjudged(rules: readonly Rule[], { onError }: InterceptorS
     const suggestion = "Put method_equals: tools/call before it, or ask with has(…) first";
     page.warn({ start, end: start + 1 }, "handshake", message, suggestion);
   }
-}
-
-/** Whether an action only observes. A rule with only such actions does not refuse messages that it cannot judge. */
-function isWatching(action: RuleAction): boolean {
-  return action.does === "log" || action.does === "metric" || (action.does === "webhook" && !action.waits);
 }
 
 /** Judges the handshake of an ordinary client by a rule. Returns why it cannot be judged; null if it can. */

@@ -11,7 +11,7 @@ import { LINES } from "../session/exchange.ts";
 import type { Tap } from "../wire/tap.ts";
 
 /** The two streams of a client that does not use HTTP. */
-export interface ClientSide {
+export interface ClientStreams {
   readonly input: Readable;
   readonly output: Writable;
   /**
@@ -23,7 +23,7 @@ export interface ClientSide {
 
 /** Options of a conversation. */
 export interface ConversationOptions {
-  readonly client: ClientSide;
+  readonly client: ClientStreams;
   readonly child: ChildServer;
   readonly witness: Pick<Witness, "trouble">;
   readonly maxMessageBytes: number;

@@ -5,7 +5,7 @@ import type { AuditEvent } from "../record/event.ts";
 import type { Log } from "../record/log/log.ts";
 import type { Interceptor } from "../rules/interceptors/interceptor.ts";
 import type { UpstreamConnection } from "./connection.ts";
-import type { ClientSide, ConversationEnd } from "./conversation.ts";
+import type { ClientStreams, ConversationEnd } from "./conversation.ts";
 import type { ProxyObserver } from "./happenings.ts";
 import type { Limits, Timeouts } from "./limits.ts";
 import type { ProxyConfig, SessionStatistics } from "./model.ts";
@@ -44,7 +44,7 @@ export interface ProxyOptions {
   /** Further filters by name: for prompts and resources, and settings of the tool filter. */
   readonly names?: NameOptions;
   /** The streams of the client. The default is stdin and stdout of this process. */
-  readonly client?: ClientSide;
+  readonly client?: ClientStreams;
   /** The log for people. The default writes warnings to stderr; null means no log. */
   readonly log?: Log | null;
   /** Called with an event for each message that the audit log would record. */

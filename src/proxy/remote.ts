@@ -18,7 +18,7 @@ import type { Log } from "../record/log/log.ts";
 import type { Era } from "../message/protocol.ts";
 import type { Session } from "../session/session.ts";
 import type { Turn } from "../session/turn.ts";
-import type { ClientSide, ConversationEnd } from "./conversation.ts";
+import type { ClientStreams, ConversationEnd } from "./conversation.ts";
 import type { Hub } from "./hub.ts";
 import type { Limits, Timeouts } from "./limits.ts";
 import { createPermission, type Permission } from "./permission.ts";
@@ -210,7 +210,7 @@ function credentialsLine({ credentials }: Address, headers: string): string {
 /** Connects a client on stdin and stdout to a server at a URL. */
 export function joinRemote(
   server: RemoteServer,
-  { input, output }: ClientSide,
+  { input, output }: ClientStreams,
   { hub, limits, timeouts }: RemoteOptions,
 ): { readonly ended: Promise<ConversationEnd>; lose(): void; stop(): void; abandon(): void; announce(): void } {
   const { knowledge } = server;

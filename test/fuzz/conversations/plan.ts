@@ -24,6 +24,24 @@ export interface Setting {
   readonly onLoss: "exit" | "keep";
 }
 
+/** The plainest setting there is. */
+export const PLAIN: Setting = {
+  client: "stdio",
+  server: "stdio",
+  era: "both",
+  clients: 1,
+  policy: 0,
+  cache: "startup",
+  refresh: "never",
+  maxOpenCalls: 1000,
+  revision: "2025-11-25",
+  isPaged: false,
+  hasSessions: true,
+  hasStream: false,
+  isLax: false,
+  onLoss: "exit",
+};
+
 /** Whether batches may be sent: where 2025-03-26 was agreed upon, in a session that remembers it. */
 export function mayBatch({ revision, client, server, hasSessions }: Setting): boolean {
   return revision === "2025-03-26" && (hasSessions || client !== "http" || server !== "http");

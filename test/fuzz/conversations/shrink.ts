@@ -1,4 +1,4 @@
-import type { Plan, Setting, Step } from "./plan.ts";
+import { PLAIN, type Plan, type Setting, type Step } from "./plan.ts";
 
 /** Whether a plan still goes wrong in the way that is looked for. */
 export type StillFails = (plan: Plan) => Promise<boolean>;
@@ -47,19 +47,7 @@ async function plainer(plan: Plan, fails: StillFails): Promise<Plan> {
 }
 
 function plainerSettings(setting: Setting): Partial<Setting>[] {
-  const plain: Partial<Setting> = {
-    clients: 1,
-    policy: 0,
-    cache: "startup",
-    refresh: "never",
-    maxOpenCalls: 1000,
-    revision: "2025-11-25",
-    isPaged: false,
-    hasSessions: true,
-    hasStream: false,
-    isLax: false,
-    onLoss: "exit",
-  };
+  const { client: _client, server: _server, era: _era, ...plain } = PLAIN;
   return Object.entries(plain).flatMap(([name, value]) =>
     setting[name as keyof Setting] === value ? [] : [{ [name]: value }],
   );

@@ -1,28 +1,11 @@
 import { QUESTIONS } from "./messages.ts";
-import type { AskStep, Plan, ReplyStep, Setting, Step } from "./plan.ts";
+import { type AskStep, PLAIN, type Plan, type ReplyStep, type Setting, type Step } from "./plan.ts";
 
 /** A conversation written by hand: who speaks to whom, such as `http-stdio`, and what they do. */
 export function write(pair: string, steps: readonly Step[], setting: Partial<Setting> = {}): Plan {
   const [client, server] = pair.split("-") as [Setting["client"], Setting["server"]];
   return { setting: { ...PLAIN, client, server, ...setting }, steps };
 }
-
-const PLAIN: Setting = {
-  client: "stdio",
-  server: "stdio",
-  era: "both",
-  clients: 1,
-  policy: 0,
-  cache: "startup",
-  refresh: "never",
-  maxOpenCalls: 1000,
-  revision: "2025-11-25",
-  isPaged: false,
-  hasSessions: true,
-  hasStream: false,
-  isLax: false,
-  onLoss: "exit",
-};
 
 /** Begins a session. */
 export const OPEN: Step = { do: "open", client: 0 };
